@@ -1,0 +1,5 @@
+//! App.
+/// Run.
+pub fn main() -> std::process::ExitCode {
+    std::process::ExitCode::SUCCESS
+}

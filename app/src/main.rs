@@ -1,0 +1,4 @@
+//! The `gravityocr` binary.
+fn main() -> std::process::ExitCode {
+    gravityocr::main()
+}

@@ -1,0 +1,1 @@
+//! A checkpoint folder: configuration, weights, tokenizer, chat template.

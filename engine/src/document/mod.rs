@@ -1,0 +1,1 @@
+//! Open file -> page rasters.

@@ -1,0 +1,1 @@
+//! Page results -> Markdown, HTML, JSON, plain text.

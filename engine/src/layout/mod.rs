@@ -1,0 +1,1 @@
+//! Page raster -> regions in reading order, with their lines and cells.

@@ -1,0 +1,1 @@
+//! GLM-OCR: image processor, vision tower, merger, text decoder.

@@ -1,0 +1,2 @@
+//! Packaging.
+fn main() {}

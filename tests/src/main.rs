@@ -1,0 +1,4 @@
+//! The command under test.
+fn main() -> std::process::ExitCode {
+    gravityocr::main()
+}
