@@ -192,7 +192,7 @@ unsafe fn exp_and_sum<V: Vector>(scores: &mut [f32]) -> f32 {
 
 /// `out[pair, column..] = sum over keys of score * value`, for `C` registers of columns (or one partial one).
 #[inline(always)]
-#[allow(clippy::too_many_arguments)] // inlined innermost loop of `tile`
+#[expect(clippy::too_many_arguments, clippy::needless_range_loop, reason = "the unrolled innermost loop of `tile`")]
 unsafe fn weighted<V: Vector, const R: usize, const C: usize>(
     task: &Task<'_>,
     pair: usize,
