@@ -1,1 +1,3 @@
-//! Numeric kernels.
+//! Numeric kernels and the memory that weights live in.
+
+pub mod memory;
