@@ -43,8 +43,8 @@ impl ProcessorConfig {
             return Err(settings.fault("rescale_factor", format!("is {factor}, but only 1/255 is supported")));
         }
 
-        // No image of more than 2^32 pixels is made, whatever a file says.
-        const LIMIT: usize = 1 << 32;
+        // Whatever a file says, no picture of more than this is made: about ten times the published limit.
+        const LIMIT: usize = 1 << 27;
         let size = settings.object("size")?;
         let min_pixels = size.size("shortest_edge", Some(112 * 112), LIMIT)?;
         let max_pixels = size.size("longest_edge", Some(28 * 28 * 15_000), LIMIT)?;

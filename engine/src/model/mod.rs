@@ -1,1 +1,4 @@
 //! GLM-OCR: image processor, vision tower, merger, text decoder.
+
+pub mod image_processor;
+pub mod resize;
