@@ -1,5 +1,7 @@
 //! Numeric kernels of the GravityOCR engine, and the memory that weights live in. The only crate with unsafe code.
 
+pub mod memory;
+
 mod attention;
 mod elementwise;
 mod kernel;
