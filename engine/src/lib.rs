@@ -10,5 +10,6 @@ pub mod model;
 pub mod decode;
 pub mod event;
 
+pub mod assemble;
 pub mod export;
 pub mod page;
