@@ -151,7 +151,7 @@ fn invalid_json_is_told_apart_by_file() {
 }
 
 #[test]
-fn folders_and_links_in_place_of_files_are_refused() {
+fn folder_in_place_of_a_file_is_refused() {
     let folder = copy();
     fs::remove_file(folder.path().join("model.safetensors")).unwrap();
     fs::create_dir(folder.path().join("model.safetensors")).unwrap();
