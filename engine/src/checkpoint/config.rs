@@ -312,3 +312,7 @@ fn vision(settings: &Settings<'_>) -> Result<VisionConfig, CheckpointError> {
         rope_theta: rope.positive("rope_theta", settings.positive("rope_theta", 10_000.0)?)?,
     })
 }
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

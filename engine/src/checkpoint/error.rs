@@ -1,5 +1,7 @@
 //! What can be wrong with a checkpoint folder.
 
+use std::fmt::Display;
+
 /// A fault of a checkpoint: one sentence that names the file, the fault and, where there is one, the way out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
@@ -40,7 +42,7 @@ pub enum CheckpointError {
         missing: u64,
     },
     /// The file's content contradicts itself or its format.
-    #[error("{file} is damaged: {fault}")]
+    #[error("{file} is damaged: {fault}; download the checkpoint again")]
     Damaged {
         /// The file.
         file: String,
@@ -106,4 +108,16 @@ pub enum CheckpointError {
     /// The checkpoint does not do what was asked of it.
     #[error("{0}")]
     Unsupported(String),
+}
+
+/// A library's words or a file's content, cut so that a sentence with it stays readable.
+pub(super) fn brief(text: impl Display) -> String {
+    const LIMIT: usize = 100;
+    let text = text.to_string();
+    // Lists of everything that would have been right help nobody.
+    let text = text.split(", expected").next().unwrap_or_default();
+    match text.char_indices().nth(LIMIT) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }

@@ -8,6 +8,7 @@ use kernels::memory::Bytes;
 use serde_json::Value;
 
 use super::CheckpointError;
+use super::error::brief;
 
 /// Largest settings file or template, bytes. Real ones have a few kilobytes.
 pub(super) const SETTINGS_LIMIT: u64 = 16 << 20;
@@ -79,7 +80,7 @@ impl Folder {
         let Some(text) = self.text(name, SETTINGS_LIMIT)? else { return Ok(None) };
         let damaged = |fault| CheckpointError::Damaged { file: self.label(name), fault };
         let value: Value =
-            serde_json::from_str(&text).map_err(|error| damaged(format!("it is not valid JSON ({error})")))?;
+            serde_json::from_str(&text).map_err(|error| damaged(format!("it is not valid JSON ({})", brief(error))))?;
         match value {
             Value::Object(_) => Ok(Some(value)),
             _ => Err(damaged("it holds no JSON object".to_owned())),

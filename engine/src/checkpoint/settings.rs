@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::CheckpointError;
+use super::error::brief;
 
 /// One object of a settings file.
 pub(super) struct Settings<'a> {
@@ -137,10 +138,4 @@ impl<'a> Settings<'a> {
             _ => Ok(()),
         }
     }
-}
-
-/// A value as JSON, cut when long.
-fn brief(value: &Value) -> String {
-    let text = value.to_string();
-    if text.chars().count() <= 40 { text } else { text.chars().take(39).chain(['…']).collect() }
 }

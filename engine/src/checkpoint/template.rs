@@ -6,6 +6,7 @@ use minijinja::{Environment, Error, ErrorKind, Value, context};
 use serde_json::json;
 
 use super::CheckpointError;
+use super::error::brief;
 use crate::region::Task;
 
 /// Instructions a template may run (a part of them pays for memory). Published templates need a few hundred.
@@ -69,7 +70,11 @@ fn fault(file: &str, error: &Error) -> CheckpointError {
     let line = error.line().map(|line| format!(" in line {line}")).unwrap_or_default();
     let fault = match error.kind() {
         ErrorKind::OutOfFuel => "does not come to an end".to_owned(),
-        kind => format!("fails{line}: {}", error.detail().map_or_else(|| kind.to_string(), str::to_owned)),
+        kind => format!("fails{line}: {}", error.detail().map_or_else(|| brief(kind), brief)),
     };
     CheckpointError::Template { file: file.to_owned(), fault }
 }
+
+#[cfg(test)]
+#[path = "template_tests.rs"]
+mod tests;

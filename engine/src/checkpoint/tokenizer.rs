@@ -6,6 +6,7 @@ use serde_json::Value;
 use tokenizers::DecoderWrapper;
 
 use super::CheckpointError;
+use super::error::brief;
 
 /// Most ids; the limit of the vocabulary, with room for ids that the embedding does not have.
 const ID_LIMIT: usize = 1 << 21;
@@ -33,11 +34,11 @@ impl Tokenizer {
         let damaged = |fault: String| CheckpointError::Damaged { file: file.to_owned(), fault };
         // Ids are checked before the library sees them.
         let value: Value =
-            serde_json::from_str(json).map_err(|error| damaged(format!("it is not valid JSON ({error})")))?;
+            serde_json::from_str(json).map_err(|error| damaged(format!("it is not valid JSON ({})", brief(error))))?;
         let id_count = id_count(&value).ok_or_else(|| damaged("its token ids make no sense".to_owned()))?;
         drop(value);
         let mut encoder: tokenizers::Tokenizer =
-            json.parse().map_err(|error| damaged(format!("it is no tokenizer ({error})")))?;
+            json.parse().map_err(|error| damaged(format!("it is no tokenizer ({})", brief(error))))?;
         if !matches!(encoder.get_decoder(), Some(DecoderWrapper::ByteLevel(_))) {
             return Err(CheckpointError::Setting {
                 file: file.to_owned(),
@@ -46,7 +47,7 @@ impl Tokenizer {
             });
         }
         encoder.with_padding(None);
-        encoder.with_truncation(None).map_err(|error| damaged(error.to_string()))?;
+        encoder.with_truncation(None).map_err(|error| damaged(brief(error)))?;
 
         let mut table = vec![Entry::default(); id_count];
         for (token, id) in encoder.get_vocab(true) {
@@ -66,7 +67,7 @@ impl Tokenizer {
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, CheckpointError> {
         let encoding = self.encoder.encode_fast(text, false).map_err(|error| CheckpointError::Damaged {
             file: self.file.to_string(),
-            fault: format!("it cannot encode a text ({error})"),
+            fault: format!("it cannot encode a text ({})", brief(error)),
         })?;
         Ok(encoding.get_ids().to_vec())
     }
@@ -174,3 +175,7 @@ fn byte_of(character: char) -> Option<u8> {
         code => (0..=0xff).filter(|&byte| !PRINTABLE(byte)).nth(code as usize - 0x100),
     }
 }
+
+#[cfg(test)]
+#[path = "tokenizer_tests.rs"]
+mod tests;

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use safetensors::tensor::Metadata;
 
 use super::CheckpointError;
+use super::error::brief;
 use super::folder::Folder;
 use super::settings::Settings;
 
@@ -181,9 +182,9 @@ fn read_file(file: &Arc<str>, bytes: &Bytes, tensors: &mut HashMap<String, Store
     let data_start = PREFIX + header_length as usize;
     let Some(header) = content.get(PREFIX..data_start) else { return Err(truncated(data_start as u64)) };
     // Deserialising checks that the tensors follow each other without gaps and have the lengths their shapes ask for.
-    let header: Metadata =
-        serde_json::from_slice(header).map_err(|error| damaged(format!("its header makes no sense ({error})")))?;
-    let needed = data_start as u64 + header.data_len() as u64;
+    let header: Metadata = serde_json::from_slice(header)
+        .map_err(|error| damaged(format!("its header makes no sense ({})", brief(error))))?;
+    let needed = (data_start as u64).saturating_add(header.data_len() as u64);
     match (bytes.len() as u64).checked_sub(needed) {
         None => return Err(truncated(needed)),
         Some(0) => {}
@@ -201,3 +202,7 @@ fn read_file(file: &Arc<str>, bytes: &Bytes, tensors: &mut HashMap<String, Store
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "weights_tests.rs"]
+mod tests;
