@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
@@ -184,7 +185,7 @@ proptest! {
             match out.stop {
                 Stop::End => prop_assert_eq!(out.tokens.last(), Some(&end)),
                 Stop::Length => prop_assert_eq!(out.tokens.len(), max_tokens),
-                Stop::Cancelled => prop_assert!(false),
+                Stop::Cancelled | Stop::Observer => prop_assert!(false),
             }
             let early = out.tokens.len().saturating_sub(1);
             prop_assert!(!out.tokens[..early].contains(&end));
@@ -231,8 +232,9 @@ fn the_observer_hears_drafts_before_their_round() {
         fn drafted(&mut self, round: u32, tokens: &[u32]) {
             self.0.push(format!("draft {round} of {}", tokens.len()));
         }
-        fn committed(&mut self, round: &Round) {
+        fn committed(&mut self, round: &Round) -> ControlFlow<()> {
             self.0.push(format!("round {}", round.index));
+            ControlFlow::Continue(())
         }
     }
     let mut log = Log::default();

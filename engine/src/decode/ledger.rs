@@ -1,5 +1,6 @@
 //! What has been committed, and the only place that knows when to stop.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Decoded, Round};
@@ -13,6 +14,8 @@ pub enum Stop {
     Length,
     /// The user cancelled.
     Cancelled,
+    /// The observer had enough (it saw a loop).
+    Observer,
 }
 
 /// What ends a request.
@@ -30,8 +33,10 @@ pub struct Limits<'a> {
 pub trait Observer {
     /// A draft stands and will now be verified (or, in diffusion, be refined; open positions hold the mask token).
     fn drafted(&mut self, _round: u32, _tokens: &[u32]) {}
-    /// A round was committed.
-    fn committed(&mut self, _round: &Round) {}
+    /// A round was committed; `Break` ends the request after it.
+    fn committed(&mut self, _round: &Round) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 impl Observer for () {}
@@ -87,7 +92,9 @@ impl<'a, 'o> Ledger<'a, 'o> {
         }
         round.index = self.next_round();
         self.tokens.extend(round.committed.iter().map(|t| t.id));
-        self.observer.committed(&round);
+        if self.observer.committed(&round).is_break() && self.stop.is_none() {
+            self.stop = Some(Stop::Observer);
+        }
         self.rounds.push(round);
     }
 

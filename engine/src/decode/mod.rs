@@ -113,9 +113,11 @@ fn prefill(
     if ledger.is_over() {
         return Ok(None);
     }
+    let start = Instant::now();
     let peak = target.prefill()?;
+    let prefill_ms = start.elapsed().as_secs_f64() * 1e3;
     let first = chooser.choose(target, 0, peak);
-    ledger.commit(Round { committed: vec![first.committed(Origin::Causal)], ..Round::default() });
+    ledger.commit(Round { committed: vec![first.committed(Origin::Causal)], prefill_ms, ..Round::default() });
     Ok((!ledger.is_over()).then_some(first.id))
 }
 

@@ -65,6 +65,9 @@ pub struct Round {
     pub draft_forwards: u32,
     /// Decoder forwards spent on verifying.
     pub verify_forwards: u32,
+    /// Time of the prompt's forward, milliseconds; round 0 only.
+    #[serde(default)]
+    pub prefill_ms: f64,
     /// Time of the draft forwards, milliseconds.
     pub draft_ms: f64,
     /// Time of the verify forward, milliseconds.
