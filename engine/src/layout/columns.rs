@@ -1,0 +1,290 @@
+//! Reading order: full-width bands, and runs of bands that one or more gutters cut into columns.
+
+use super::lines::Segment;
+use crate::region::{Rect, Region};
+
+/// What is put in order.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    /// A piece of a text line.
+    Text(Segment),
+    /// A picture.
+    Figure(Rect),
+    /// A table that was found by its rules.
+    Table(Region),
+}
+
+impl Item {
+    pub(super) fn bounds(&self) -> Rect {
+        match self {
+            Item::Text(segment) => segment.bounds,
+            Item::Figure(bounds) => *bounds,
+            Item::Table(region) => region.bounds,
+        }
+    }
+
+    /// Vertical extent that decides about bands: a line's letters without what hangs below or sticks out above.
+    fn extent(&self) -> (i64, i64) {
+        let b = self.bounds();
+        match self {
+            Item::Text(s) => {
+                let y1 = (s.baseline as i64).clamp(i64::from(b.y0) + 1, i64::from(b.y1));
+                let y0 = (y1 - s.size as i64).clamp(i64::from(b.y0), y1 - 1);
+                (y0, y1)
+            }
+            _ => (i64::from(b.y0), i64::from(b.y1)),
+        }
+    }
+}
+
+/// A piece of a page in reading order.
+#[derive(Clone, Debug)]
+pub(super) enum Block {
+    /// Lines of one column.
+    Column(Vec<Segment>),
+    /// A picture.
+    Figure(Rect),
+    /// A table found by its rules.
+    Table(Region),
+    /// Rows and columns without rules: the segments.
+    Grid(Vec<Segment>),
+    /// A column with notes or numbers beside its lines.
+    Margined {
+        /// The column.
+        main: Vec<Block>,
+        /// What stands beside it.
+        notes: Vec<Segment>,
+    },
+}
+
+/// Deepest nesting of columns looked into.
+const DEPTH: usize = 8;
+
+/// Puts items in reading order.
+pub(super) fn order(items: Vec<Item>, text: f32) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    split(items, text, DEPTH, &mut blocks);
+    blocks
+}
+
+type Interval = (i64, i64);
+const FAR: i64 = i64::MAX / 4;
+
+/// Items whose vertical extents overlap, as indices, with the empty intervals between and around them.
+struct Band {
+    items: Vec<usize>,
+    y0: i64,
+    y1: i64,
+    gaps: Vec<Interval>,
+}
+
+fn bands(items: &[Item]) -> Vec<Band> {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|&i| items[i].extent());
+    let mut bands: Vec<Band> = Vec::new();
+    for index in order {
+        let (y0, y1) = items[index].extent();
+        match bands.last_mut() {
+            Some(band) if y0 < band.y1 => {
+                band.items.push(index);
+                band.y1 = band.y1.max(y1);
+            }
+            _ => bands.push(Band { items: vec![index], y0, y1, gaps: Vec::new() }),
+        }
+    }
+    for band in &mut bands {
+        let mut spans: Vec<Interval> =
+            band.items.iter().map(|&i| items[i].bounds()).map(|b| (i64::from(b.x0), i64::from(b.x1))).collect();
+        spans.sort_unstable();
+        let mut end = -FAR;
+        for (x0, x1) in spans {
+            if x0 > end {
+                band.gaps.push((end, x0));
+            }
+            end = end.max(x1);
+        }
+        band.gaps.push((end, FAR));
+    }
+    bands
+}
+
+/// A gutter through bands `first..=last`.
+struct Gutter {
+    first: usize,
+    last: usize,
+    span: Interval,
+}
+
+fn split(items: Vec<Item>, text: f32, depth: usize, out: &mut Vec<Block>) {
+    let found = bands(&items);
+    let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
+    let mut stack: Vec<Item> = Vec::new();
+    let mut index = 0;
+    while index < found.len() {
+        let gutter = if depth == 0 { None } else { gutter_at(&found, &items, index, text) };
+        let Some(gutter) = gutter else {
+            stack.extend(found[index].items.iter().filter_map(|&i| items[i].take()));
+            index += 1;
+            continue;
+        };
+        pile(std::mem::take(&mut stack), out);
+        let members: Vec<Item> = found[gutter.first..=gutter.last]
+            .iter()
+            .flat_map(|band| &band.items)
+            .filter_map(|&i| items[i].take())
+            .collect();
+        side_by_side(members, &gutter, text, depth, out);
+        index = gutter.last + 1;
+    }
+    pile(stack, out);
+}
+
+/// A single column: text between pictures and tables.
+fn pile(items: Vec<Item>, out: &mut Vec<Block>) {
+    let mut items = items;
+    items.sort_by_key(|item| (item.extent().0, item.bounds().x0));
+    let mut text: Vec<Segment> = Vec::new();
+    for item in items {
+        match item {
+            Item::Text(segment) => text.push(segment),
+            Item::Figure(bounds) => {
+                flush(&mut text, out);
+                out.push(Block::Figure(bounds));
+            }
+            Item::Table(region) => {
+                flush(&mut text, out);
+                out.push(Block::Table(region));
+            }
+        }
+    }
+    flush(&mut text, out);
+}
+
+fn flush(text: &mut Vec<Segment>, out: &mut Vec<Block>) {
+    if !text.is_empty() {
+        out.push(Block::Column(std::mem::take(text)));
+    }
+}
+
+/// Two sides of a gutter: a table without rules, a column with a margin, or columns.
+fn side_by_side(members: Vec<Item>, gutter: &Gutter, text: f32, depth: usize, out: &mut Vec<Block>) {
+    let segments: Option<Vec<Segment>> = members
+        .iter()
+        .map(|item| match item {
+            Item::Text(segment) => Some(segment.clone()),
+            _ => None,
+        })
+        .collect();
+    if let Some(segments) = segments
+        && super::table::is_grid(&segments, text)
+    {
+        out.push(Block::Grid(segments));
+        return;
+    }
+    let middle = (gutter.span.0 + gutter.span.1) / 2;
+    let (left, right): (Vec<Item>, Vec<Item>) =
+        members.into_iter().partition(|item| i64::from(item.bounds().x0 + item.bounds().x1) / 2 < middle);
+    for (main, side) in [(&right, &left), (&left, &right)] {
+        if let Some(notes) = margin(main, side) {
+            let mut blocks = Vec::new();
+            split(main.clone(), text, depth - 1, &mut blocks);
+            out.push(Block::Margined { main: blocks, notes });
+            return;
+        }
+    }
+    split(left, text, depth - 1, out);
+    split(right, text, depth - 1, out);
+}
+
+/// The segments of `side` when they are notes or numbers set beside the lines of `main`.
+fn margin(main: &[Item], side: &[Item]) -> Option<Vec<Segment>> {
+    let text = |items: &[Item]| -> Option<Vec<Segment>> {
+        items
+            .iter()
+            .map(|item| match item {
+                Item::Text(segment) => Some(segment.clone()),
+                _ => None,
+            })
+            .collect()
+    };
+    let notes = text(side)?;
+    let lines: Vec<&Segment> = main
+        .iter()
+        .filter_map(|item| match item {
+            Item::Text(segment) => Some(segment),
+            _ => None,
+        })
+        .collect();
+    let width = |items: &[Item]| items.iter().fold(Rect::default(), |all, i| all.union(&i.bounds())).width();
+    if lines.len() < 2 || width(side) * 100 > width(main) * 35 {
+        return None;
+    }
+    let aligned = notes
+        .iter()
+        .filter(|note| {
+            lines.iter().any(|line| {
+                let near = (note.baseline - line.baseline).abs() <= 0.35 * line.size.max(note.size);
+                near || (note.bounds.y0 >= line.bounds.y0 && note.bounds.y1 <= line.bounds.y1)
+            })
+        })
+        .count();
+    (aligned * 10 >= notes.len() * 8).then_some(notes)
+}
+
+/// The longest gutter that starts at band `start`.
+fn gutter_at(found: &[Band], items: &[Option<Item>], start: usize, text: f32) -> Option<Gutter> {
+    let interior = |gap: &Interval| gap.0 > -FAR && gap.1 < FAR;
+    let least = (0.8 * text).max(4.0) as i64;
+    let has_figure = |band: &Band| band.items.iter().any(|&i| matches!(items[i], Some(Item::Figure(_))));
+    let mut best: Option<Gutter> = None;
+    for gap in found[start].gaps.iter().filter(|g| interior(g) && g.1 - g.0 >= least) {
+        let mut span = *gap;
+        let mut both = vec![start];
+        let mut last = start;
+        for next in start + 1..found.len() {
+            let white = found[next].y0 - found[next - 1].y1;
+            let figures = has_figure(&found[next]) || has_figure(&found[next - 1]);
+            if white as f32 > if figures { 1.5 * text } else { 5.0 * text } {
+                break;
+            }
+            let common = found[next]
+                .gaps
+                .iter()
+                .map(|g| (g.0.max(span.0), g.1.min(span.1), interior(g)))
+                .filter(|g| g.1 - g.0 >= least)
+                .max_by_key(|g| g.1 - g.0);
+            let Some((x0, x1, two_sided)) = common else { break };
+            // A one-sided band goes with the column it is in, as long as it follows closely.
+            if !two_sided && white as f32 > 3.0 * text && both.len() < 3 {
+                break;
+            }
+            span = (x0, x1);
+            if two_sided {
+                both.push(next);
+                last = next;
+            }
+        }
+        // What follows on one side at the usual distance belongs to that column.
+        let mut end = last;
+        for next in last + 1..found.len() {
+            let white = found[next].y0 - found[next - 1].y1;
+            let clear = found[next].gaps.iter().any(|g| g.0 <= span.0 && g.1 >= span.1);
+            let margin_only = found[start..=last].iter().all(|b| b.items.len() < 2);
+            if !clear || white as f32 > 2.2 * text || margin_only {
+                break;
+            }
+            end = next;
+        }
+        let height: i64 = both.iter().map(|&b| found[b].y1 - found[b].y0).sum();
+        let supported = both.len() >= 2 || height as f32 >= 3.0 * text;
+        let lone_rows = both.len() < 3 && height as f32 <= 3.0 * text;
+        if !supported || lone_rows {
+            continue;
+        }
+        let longer = best.as_ref().is_none_or(|b| (end, span.1 - span.0) > (b.last, b.span.1 - b.span.0));
+        if longer {
+            best = Some(Gutter { first: start, last: end, span });
+        }
+    }
+    best
+}

@@ -1,0 +1,96 @@
+//! List items: bullets cut from their line, numbers left in it, depth by indent.
+
+use super::blocks::TextLine;
+use super::lines::Segment;
+use crate::region::{ListItem, Marker, Region};
+
+/// Cuts a bullet from the start of a line.
+pub(super) fn cut_bullet(line: &mut TextLine) {
+    if line.mono == Some(true) || line.segment.letters.len() < 3 {
+        return;
+    }
+    let (cap, baseline) = (line.cap, line.segment.baseline);
+    let [mark, next, ..] = line.segment.letters.as_slice() else { return };
+    let (b, gap) = (mark.bounds, next.bounds.x0 as f32 - mark.bounds.x1 as f32);
+    let (w, h) = (b.width() as f32, b.height() as f32);
+    let middle = baseline - (b.y0 + b.y1) as f32 / 2.0;
+    let dot =
+        h <= 0.6 * cap && w <= 0.7 * cap && w >= 0.15 * cap && mark.density() >= 0.6 && h >= 0.6 * w && w >= 0.6 * h;
+    let square = h <= 0.85 * cap && w <= 0.9 * cap && mark.density() >= 0.92 && h >= 0.7 * w && w >= 0.7 * h;
+    let dash = h <= 0.25 * cap && w >= 0.3 * cap && w <= 1.4 * cap;
+    let centred = middle >= 0.2 * cap && middle <= 0.75 * cap;
+    if (dot || square || dash) && centred && gap >= 0.4 * cap && gap <= 4.0 * cap {
+        line.bullet = Some(b);
+        let letters = line.segment.letters.drain(1..).collect();
+        line.segment = Segment::new(letters);
+    }
+}
+
+/// Whether the first word of a line is a number or letter with a full stop or bracket; where the text after it starts.
+fn numbered(line: &TextLine) -> Option<u32> {
+    let words = line.words();
+    let (word, next) = (words.first()?, words.get(1)?);
+    if word.width() as f32 > 3.5 * line.cap {
+        return None;
+    }
+    let letters: Vec<_> = line.segment.letters.iter().filter(|c| c.bounds.x1 <= word.x1).collect();
+    let last = letters.last()?.bounds;
+    let (w, h) = (last.width() as f32, last.height() as f32);
+    let stop = h <= 0.35 * line.cap
+        && w <= 0.35 * line.cap
+        && (last.y1 as f32 - line.segment.baseline).abs() <= 0.2 * line.cap;
+    let bracket = h >= 1.1 * line.cap && w <= 0.5 * line.cap;
+    ((stop || bracket) && (2..=5).contains(&letters.len())).then_some(next.x0)
+}
+
+/// Marks paragraphs that are list items. `paragraphs` are the lines of the regions in reading order (none for others).
+pub(super) fn mark(regions: &mut [Region], paragraphs: &[Vec<TextLine>]) {
+    let starts: Vec<Option<u32>> = paragraphs.iter().map(|p| p.first().and_then(numbered)).collect();
+    let hanging = |index: usize| -> bool {
+        let (Some(text), Some(rest)) = (starts[index], paragraphs[index].get(1..)) else { return false };
+        let Some(first) = paragraphs[index].first() else { return false };
+        !rest.is_empty() && rest.iter().all(|l| l.bounds().x0.abs_diff(text) as f32 <= 0.8 * first.cap)
+    };
+    let like = |a: usize, b: usize| -> bool {
+        let (Some(p), Some(q)) = (paragraphs.get(a).and_then(|p| p.first()), paragraphs.get(b).and_then(|p| p.first()))
+        else {
+            return false;
+        };
+        matches!((starts[a], starts[b]), (Some(s), Some(t)) if s.abs_diff(t) as f32 <= 0.6 * p.cap)
+            && p.bounds().x0.abs_diff(q.bounds().x0) as f32 <= 1.2 * p.cap
+    };
+    // Left edges of the items that are open, outermost first.
+    let mut open: Vec<u32> = Vec::new();
+    for index in 0..regions.len().min(paragraphs.len()) {
+        let Some(first) = paragraphs[index].first() else { continue };
+        if regions[index].label.role() != crate::region::Role::Text
+            || regions[index].preformatted
+            || regions[index].level.is_some()
+        {
+            open.clear();
+            continue;
+        }
+        let marker = if first.bullet.is_some() {
+            Some(Marker::Bullet)
+        } else if hanging(index)
+            || index > 0 && like(index, index - 1)
+            || index + 1 < paragraphs.len() && like(index, index + 1)
+        {
+            Some(Marker::Number)
+        } else {
+            None
+        };
+        let Some(marker) = marker else {
+            // Text further left closes the list.
+            let x0 = first.bounds().x0;
+            open.retain(|&left| left < x0);
+            continue;
+        };
+        let start = first.start();
+        while open.last().is_some_and(|&left| left as f32 > start as f32 - 0.8 * first.cap) {
+            open.pop();
+        }
+        regions[index].list_item = Some(ListItem { depth: open.len().min(8) as u8, marker });
+        open.push(start);
+    }
+}

@@ -1,0 +1,58 @@
+//! Monospaced type: letters stand on a grid of one pitch.
+
+use super::lines::Segment;
+
+/// The pitch of a segment set in a monospaced face; `None` when it is too short to tell or proportional.
+pub(super) fn pitch(segment: &Segment) -> Option<f32> {
+    let middles = middles(segment);
+    if middles.len() < 8 {
+        return None;
+    }
+    let steps: Vec<f32> = middles.windows(2).map(|w| w[1] - w[0]).collect();
+    let mut sorted = steps.clone();
+    sorted.sort_by(f32::total_cmp);
+    let rough = sorted.get(sorted.len() / 2).copied()?;
+    if rough < 3.0 {
+        return None;
+    }
+    // Refine on the steps that are one pitch.
+    let near: Vec<f32> = steps.iter().copied().filter(|s| (s / rough - 1.0).abs() < 0.2).collect();
+    let pitch = near.iter().sum::<f32>() / near.len().max(1) as f32;
+    let single = steps.iter().filter(|&&s| (s / pitch - 1.0).abs() < 0.17).count();
+    let whole = steps.iter().filter(|&&s| (s / pitch - (s / pitch).round().max(1.0)).abs() < 0.2).count();
+    (single * 100 >= steps.len() * 55 && whole * 100 >= steps.len() * 84).then_some(pitch)
+}
+
+/// Whether `right` continues the grid of `left` with this pitch.
+pub(super) fn same_grid(left: &Segment, right: &Segment, pitch: f32) -> bool {
+    let (Some(&a), Some(&b)) = (middles(left).last(), middles(right).first()) else { return false };
+    let cells = (b - a) / pitch;
+    (cells - cells.round()).abs() < 0.25 && (left.baseline - right.baseline).abs() < 0.35 * left.size.max(right.size)
+}
+
+/// Centres of the letters, parts of one letter (dots, quotes, equal signs) taken together.
+fn middles(segment: &Segment) -> Vec<f32> {
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for letter in &segment.letters {
+        let b = letter.bounds;
+        match spans.last_mut() {
+            Some(last) if b.x0 < last.1 => last.1 = last.1.max(b.x1),
+            _ => spans.push((b.x0, b.x1)),
+        }
+    }
+    spans.iter().map(|s| (s.0 + s.1) as f32 / 2.0).collect()
+}
+
+/// Whether a short segment stands on a grid of the given pitch; `None` when it has too few letters.
+pub(super) fn fits(segment: &Segment, pitch: f32) -> Option<bool> {
+    let middles = middles(segment);
+    if middles.len() < 5 {
+        return None;
+    }
+    let whole = middles
+        .windows(2)
+        .map(|w| (w[1] - w[0]) / pitch)
+        .filter(|cells| (cells - cells.round()).abs() < 0.18 && *cells > 0.6)
+        .count();
+    Some(whole * 100 >= (middles.len() - 1) * 85)
+}
