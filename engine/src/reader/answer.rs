@@ -21,7 +21,8 @@ pub(super) fn join(plan: &Plan, readings: Vec<Reading>) -> RegionResult {
             let mut lines = vec![LineText::default(); plan::lines(region).count()];
             for reading in &readings {
                 if let Some(line) = reading.line.and_then(|index| lines.get_mut(index)) {
-                    let text = if region.preformatted { clean_listing(&reading.text) } else { clean_line(&reading.text) };
+                    let text =
+                        if region.preformatted { clean_listing(&reading.text) } else { clean_line(&reading.text) };
                     line.strips.push(text);
                 }
             }
