@@ -18,4 +18,4 @@ pub mod export;
 pub mod page;
 
 // The thread that drives it all.
-// pub mod worker;
+pub mod worker;
