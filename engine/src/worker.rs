@@ -309,12 +309,7 @@ impl Worker {
         Ok((Self { reader, pool, pdfium_dir: options.pdfium_dir }, info))
     }
 
-    fn serve(
-        &self,
-        orders: Receiver<Order>,
-        shutdown: Arc<AtomicBool>,
-        running: Arc<Mutex<Option<Arc<AtomicBool>>>>,
-    ) {
+    fn serve(&self, orders: Receiver<Order>, shutdown: Arc<AtomicBool>, running: Arc<Mutex<Option<Arc<AtomicBool>>>>) {
         let set_running = |cancel| {
             if let Ok(mut running) = running.lock() {
                 *running = cancel;
@@ -398,3 +393,7 @@ impl Worker {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "worker_tests.rs"]
+mod worker_tests;
