@@ -21,52 +21,36 @@ use super::error::Fault;
 use super::pdf::Grid;
 use super::{Bytes, Limits, PageRaster};
 
-/// hayro keeps the decoded content of every page it has drawn. The file is opened anew after this many.
-const PAGES_PER_OPENING: usize = 25;
-
 pub(super) struct HayroPages {
-    bytes: Bytes,
-    password: String,
     pdf: Arc<Pdf>,
-    drawn: usize,
 }
 
 impl HayroPages {
-    pub(super) fn open(bytes: Bytes, password: Option<&str>, limits: &Limits) -> Result<HayroPages, Fault> {
+    pub(super) fn open(bytes: &Bytes, password: Option<&str>, limits: &Limits) -> Result<HayroPages, Fault> {
         let given = password.is_some_and(|password| !password.is_empty());
         let password = password.unwrap_or_default().to_owned();
-        let pdf = load(bytes.clone(), password.clone(), given, limits)?;
-        Ok(HayroPages { bytes, password, pdf, drawn: 0 })
+        let data = PdfData::from(Arc::new(bytes.clone()));
+        contained(limits.max_time, move || {
+            // A file that opens without a password opens with any.
+            let opened = Pdf::new_with_password(data.clone(), &password)
+                .or_else(|error| if given { Pdf::new_with_password(data, "").map_err(|_| error) } else { Err(error) });
+            match opened {
+                Ok(pdf) => Ok(HayroPages { pdf: Arc::new(pdf) }),
+                Err(LoadPdfError::Decryption(DecryptionError::PasswordProtected)) => Err(Fault::Locked { given }),
+                Err(LoadPdfError::Decryption(_)) => Err(Fault::Broken("its encryption is not a known one".to_owned())),
+                Err(LoadPdfError::Invalid) => Err(Fault::Broken("it is not a readable PDF".to_owned())),
+            }
+        })
     }
 
     pub(super) fn page_count(&self) -> usize {
         self.pdf.pages().len()
     }
 
-    pub(super) fn render(&mut self, page: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {
-        if self.drawn == PAGES_PER_OPENING {
-            self.pdf = load(self.bytes.clone(), self.password.clone(), true, limits)?;
-            self.drawn = 0;
-        }
-        self.drawn += 1;
+    pub(super) fn render(&self, page: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {
         let (pdf, own_limits) = (Arc::clone(&self.pdf), limits.clone());
         contained(limits.max_time, move || draw(&pdf, page, dpi, &own_limits))
     }
-}
-
-fn load(bytes: Bytes, password: String, given: bool, limits: &Limits) -> Result<Arc<Pdf>, Fault> {
-    contained(limits.max_time, move || {
-        let data = PdfData::from(Arc::new(bytes));
-        // A file that opens without a password opens with any.
-        let opened = Pdf::new_with_password(data.clone(), &password)
-            .or_else(|error| if given { Pdf::new_with_password(data, "").map_err(|_| error) } else { Err(error) });
-        match opened {
-            Ok(pdf) => Ok(Arc::new(pdf)),
-            Err(LoadPdfError::Decryption(DecryptionError::PasswordProtected)) => Err(Fault::Locked { given }),
-            Err(LoadPdfError::Decryption(_)) => Err(Fault::Broken("its encryption is not a known one".to_owned())),
-            Err(LoadPdfError::Invalid) => Err(Fault::Broken("it is not a readable PDF".to_owned())),
-        }
-    })
 }
 
 fn draw(pdf: &Pdf, index: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {
