@@ -7,7 +7,7 @@ use hayro::hayro_interpret::util::TransformExt;
 use hayro::hayro_interpret::{InterpreterSettings, InterpreterWarning};
 use hayro::hayro_syntax::content::ops::TypedInstruction;
 use hayro::hayro_syntax::object::Stream;
-use hayro::hayro_syntax::object::dict::keys::CONTENTS;
+use hayro::hayro_syntax::object::dict::keys::{BITS_PER_COMPONENT, CONTENTS, HEIGHT, IMAGE_MASK, WIDTH};
 use hayro::hayro_syntax::page::Page;
 use hayro::hayro_syntax::{DecryptionError, LoadPdfError, Pdf, PdfData};
 use hayro::kurbo::Affine;
@@ -58,12 +58,33 @@ fn draw(pdf: &Pdf, index: usize, dpi: f32, limits: &Limits) -> Result<PageRaster
     if content_is_damaged(page) {
         return Err(Fault::Broken("its content is damaged".to_owned()));
     }
+    refuse_bombs(page)?;
     let (width_pt, height_pt) = page.render_dimensions();
     let grid = Grid::of(width_pt, height_pt, dpi, limits)?;
     let scale = (f64::from(grid.width) / f64::from(width_pt), f64::from(grid.height) / f64::from(height_pt));
     let (pixels, losses) = paint(page, &grid, scale)?;
     let notice = grid.notice(index, limits).or_else(|| losses.notice(index));
     Ok(PageRaster { pixels, dpi: Some(grid.dpi), notice })
+}
+
+/// Bytes that the decoded form of one image on a page may take. hayro decodes images whole, whatever their size on the
+/// page; this leaves room for 25,000 x 25,000 pixels in black and white.
+const MAX_IMAGE_BYTES: u64 = 1_500_000_000;
+
+/// Refuses a page with an image that would not fit into memory.
+fn refuse_bombs(page: &Page<'_>) -> Result<(), Fault> {
+    let images = &page.resources().x_objects;
+    for image in images.keys().filter_map(|name| images.get::<Stream<'_>>(name)) {
+        let number = |key: &[u8]| image.dict().get::<u32>(key).map_or(0, u64::from);
+        let (width, height) = (number(WIDTH), number(HEIGHT));
+        let bilevel = number(BITS_PER_COMPONENT) == 1 || image.dict().get::<bool>(IMAGE_MASK) == Some(true);
+        if width.saturating_mul(height).saturating_mul(if bilevel { 1 } else { 4 }) > MAX_IMAGE_BYTES {
+            return Err(Fault::Broken(format!(
+                "an image on it has {width} x {height} pixels, which takes too much memory; save it smaller"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a page has content, of which nothing can be understood. A page that is meant to be blank has none, or only
