@@ -49,6 +49,14 @@ pub enum DocumentError {
         /// The file's name.
         name: String,
     },
+    /// pdfium was asked for and its library was not found.
+    #[error(
+        "{name} was to be drawn by pdfium, whose library was not found; install it or choose the built-in renderer"
+    )]
+    PdfiumMissing {
+        /// The file's name.
+        name: String,
+    },
     /// A sound file without any page.
     #[error("{name} has no pages")]
     NoPages {
@@ -137,6 +145,8 @@ pub(super) enum Fault {
     Locked { given: bool },
     /// A sound file without pages.
     NoPages,
+    /// No library of pdfium.
+    NoPdfium,
 }
 
 impl Fault {
@@ -147,7 +157,7 @@ impl Fault {
             Fault::EndsEarly => DocumentError::EndsEarly { name, page },
             Fault::TooLarge { width, height } => DocumentError::PageTooLarge { name, page, width, height, limit },
             Fault::Broken(reason) => DocumentError::PageFailed { name, page, reason },
-            Fault::Locked { .. } | Fault::NoPages => self.of_file(&name),
+            Fault::Locked { .. } | Fault::NoPages | Fault::NoPdfium => self.of_file(&name),
         }
     }
 
@@ -163,6 +173,7 @@ impl Fault {
             Fault::Locked { given: false } => DocumentError::PasswordNeeded { name },
             Fault::Locked { given: true } => DocumentError::WrongPassword { name },
             Fault::NoPages => DocumentError::NoPages { name },
+            Fault::NoPdfium => DocumentError::PdfiumMissing { name },
         }
     }
 }

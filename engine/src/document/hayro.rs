@@ -7,7 +7,7 @@ use hayro::hayro_interpret::util::TransformExt;
 use hayro::hayro_interpret::{InterpreterSettings, InterpreterWarning};
 use hayro::hayro_syntax::content::ops::TypedInstruction;
 use hayro::hayro_syntax::object::Stream;
-use hayro::hayro_syntax::object::dict::keys::CONTENTS;
+use hayro::hayro_syntax::object::dict::keys::{BITS_PER_COMPONENT, CONTENTS, HEIGHT, IMAGE_MASK, WIDTH};
 use hayro::hayro_syntax::page::Page;
 use hayro::hayro_syntax::{DecryptionError, LoadPdfError, Pdf, PdfData};
 use hayro::kurbo::Affine;
@@ -21,52 +21,36 @@ use super::error::Fault;
 use super::pdf::Grid;
 use super::{Bytes, Limits, PageRaster};
 
-/// hayro keeps the decoded content of every page it has drawn. The file is opened anew after this many.
-const PAGES_PER_OPENING: usize = 25;
-
 pub(super) struct HayroPages {
-    bytes: Bytes,
-    password: String,
     pdf: Arc<Pdf>,
-    drawn: usize,
 }
 
 impl HayroPages {
-    pub(super) fn open(bytes: Bytes, password: Option<&str>, limits: &Limits) -> Result<HayroPages, Fault> {
+    pub(super) fn open(bytes: &Bytes, password: Option<&str>, limits: &Limits) -> Result<HayroPages, Fault> {
         let given = password.is_some_and(|password| !password.is_empty());
         let password = password.unwrap_or_default().to_owned();
-        let pdf = load(bytes.clone(), password.clone(), given, limits)?;
-        Ok(HayroPages { bytes, password, pdf, drawn: 0 })
+        let data = PdfData::from(Arc::new(bytes.clone()));
+        contained(limits.max_time, move || {
+            // A file that opens without a password opens with any.
+            let opened = Pdf::new_with_password(data.clone(), &password)
+                .or_else(|error| if given { Pdf::new_with_password(data, "").map_err(|_| error) } else { Err(error) });
+            match opened {
+                Ok(pdf) => Ok(HayroPages { pdf: Arc::new(pdf) }),
+                Err(LoadPdfError::Decryption(DecryptionError::PasswordProtected)) => Err(Fault::Locked { given }),
+                Err(LoadPdfError::Decryption(_)) => Err(Fault::Broken("its encryption is not a known one".to_owned())),
+                Err(LoadPdfError::Invalid) => Err(Fault::Broken("it is not a readable PDF".to_owned())),
+            }
+        })
     }
 
     pub(super) fn page_count(&self) -> usize {
         self.pdf.pages().len()
     }
 
-    pub(super) fn render(&mut self, page: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {
-        if self.drawn == PAGES_PER_OPENING {
-            self.pdf = load(self.bytes.clone(), self.password.clone(), true, limits)?;
-            self.drawn = 0;
-        }
-        self.drawn += 1;
+    pub(super) fn render(&self, page: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {
         let (pdf, own_limits) = (Arc::clone(&self.pdf), limits.clone());
         contained(limits.max_time, move || draw(&pdf, page, dpi, &own_limits))
     }
-}
-
-fn load(bytes: Bytes, password: String, given: bool, limits: &Limits) -> Result<Arc<Pdf>, Fault> {
-    contained(limits.max_time, move || {
-        let data = PdfData::from(Arc::new(bytes));
-        // A file that opens without a password opens with any.
-        let opened = Pdf::new_with_password(data.clone(), &password)
-            .or_else(|error| if given { Pdf::new_with_password(data, "").map_err(|_| error) } else { Err(error) });
-        match opened {
-            Ok(pdf) => Ok(Arc::new(pdf)),
-            Err(LoadPdfError::Decryption(DecryptionError::PasswordProtected)) => Err(Fault::Locked { given }),
-            Err(LoadPdfError::Decryption(_)) => Err(Fault::Broken("its encryption is not a known one".to_owned())),
-            Err(LoadPdfError::Invalid) => Err(Fault::Broken("it is not a readable PDF".to_owned())),
-        }
-    })
 }
 
 fn draw(pdf: &Pdf, index: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {
@@ -74,12 +58,33 @@ fn draw(pdf: &Pdf, index: usize, dpi: f32, limits: &Limits) -> Result<PageRaster
     if content_is_damaged(page) {
         return Err(Fault::Broken("its content is damaged".to_owned()));
     }
+    refuse_bombs(page)?;
     let (width_pt, height_pt) = page.render_dimensions();
     let grid = Grid::of(width_pt, height_pt, dpi, limits)?;
     let scale = (f64::from(grid.width) / f64::from(width_pt), f64::from(grid.height) / f64::from(height_pt));
     let (pixels, losses) = paint(page, &grid, scale)?;
     let notice = grid.notice(index, limits).or_else(|| losses.notice(index));
     Ok(PageRaster { pixels, dpi: Some(grid.dpi), notice })
+}
+
+/// Bytes that the decoded form of one image on a page may take. hayro decodes images whole, whatever their size on the
+/// page; this leaves room for 25,000 x 25,000 pixels in black and white.
+const MAX_IMAGE_BYTES: u64 = 1_500_000_000;
+
+/// Refuses a page with an image that would not fit into memory.
+fn refuse_bombs(page: &Page<'_>) -> Result<(), Fault> {
+    let images = &page.resources().x_objects;
+    for image in images.keys().filter_map(|name| images.get::<Stream<'_>>(name)) {
+        let number = |key: &[u8]| image.dict().get::<u32>(key).map_or(0, u64::from);
+        let (width, height) = (number(WIDTH), number(HEIGHT));
+        let bilevel = number(BITS_PER_COMPONENT) == 1 || image.dict().get::<bool>(IMAGE_MASK) == Some(true);
+        if width.saturating_mul(height).saturating_mul(if bilevel { 1 } else { 4 }) > MAX_IMAGE_BYTES {
+            return Err(Fault::Broken(format!(
+                "an image on it has {width} x {height} pixels, which takes too much memory; save it smaller"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a page has content, of which nothing can be understood. A page that is meant to be blank has none, or only

@@ -3,6 +3,7 @@
 use image::RgbImage;
 use image::metadata::Orientation;
 use zune_jpeg::JpegDecoder;
+use zune_jpeg::errors::DecodeErrors;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
@@ -86,10 +87,7 @@ pub(super) fn decode(bytes: &[u8], survey: &Survey) -> Result<(RgbImage, Option<
         Ok(samples) => (samples, (!survey.complete).then_some(UNENDED)),
         Err(_) if !survey.complete => return Err(Fault::EndsEarly),
         // A lenient decoder fills what is missing with grey: fine if said.
-        Err(Fault::Broken(reason)) => {
-            let harmless = reason.contains("Extra bytes between headers");
-            (samples(bytes, Wanted::Rgb, false)?, (!harmless).then_some(DAMAGED))
-        }
+        Err(Fault::Broken(reason)) => (samples(bytes, Wanted::Rgb, false)?, (reason != FILLER).then_some(DAMAGED)),
         Err(fault) => return Err(fault),
     };
     let rgb = match samples.channels {
@@ -127,13 +125,27 @@ pub(super) struct Samples {
     pub(super) data: Vec<u8>,
 }
 
+/// What a strict decoder minds although it harms no pixel.
+const FILLER: &str = "there is something between its JPEG segments";
+
+fn fault(error: DecodeErrors) -> Fault {
+    match error {
+        DecodeErrors::FormatStatic(words) if words.contains("Extra bytes between headers") => {
+            Fault::Broken(FILLER.to_owned())
+        }
+        DecodeErrors::Unsupported(_) => {
+            Fault::Broken("it is a rare kind of JPEG (such as lossless or 12 bits); save it again".to_owned())
+        }
+        _ => Fault::Broken("its JPEG data are damaged".to_owned()),
+    }
+}
+
 /// Decodes; a strict decoder refuses data that stop or make no sense, where a lenient one fills with grey.
 pub(super) fn samples(bytes: &[u8], wanted: Wanted, strict: bool) -> Result<Samples, Fault> {
-    let broken = |error: zune_jpeg::errors::DecodeErrors| Fault::Broken(format!("its JPEG data are damaged ({error})"));
     let options =
         DecoderOptions::default().set_strict_mode(strict).set_max_width(usize::MAX).set_max_height(usize::MAX);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    decoder.decode_headers().map_err(broken)?;
+    decoder.decode_headers().map_err(fault)?;
     let stored = decoder.input_colorspace().ok_or(Fault::EndsEarly)?;
     let output = match (stored, wanted) {
         (ColorSpace::CMYK, _) | (_, Wanted::Stored) => stored,
@@ -141,7 +153,7 @@ pub(super) fn samples(bytes: &[u8], wanted: Wanted, strict: bool) -> Result<Samp
         _ => ColorSpace::RGB,
     };
     decoder.set_options(options.jpeg_set_out_colorspace(output));
-    let data = decoder.decode().map_err(broken)?;
+    let data = decoder.decode().map_err(fault)?;
     let (width, height) = decoder.dimensions().ok_or(Fault::EndsEarly)?;
     let channels = output.num_components();
     if data.len() != width * height * channels || !matches!(channels, 1 | 3 | 4) {

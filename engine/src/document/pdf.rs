@@ -7,64 +7,92 @@ use super::hayro::HayroPages;
 use super::pdfium::{self, PdfiumPages};
 use super::{Bytes, Limits, OpenOptions, PageRaster, PdfRenderer};
 
-pub(super) enum PdfPages {
-    Pdfium { pages: PdfiumPages, bytes: Bytes, password: Option<String> },
+/// The renderers keep what they have read of the file (pdfium) or the content of the pages they have drawn (hayro) until
+/// it is closed. It is opened anew after this many pages.
+const PAGES_PER_OPENING: usize = 25;
+
+pub(super) struct PdfPages {
+    bytes: Bytes,
+    password: Option<String>,
+    drawer: Drawer,
+    page_count: usize,
+    drawn: usize,
+}
+
+/// The file as opened by one of the renderers.
+enum Drawer {
+    Pdfium(PdfiumPages),
     Hayro(HayroPages),
 }
 
 impl PdfPages {
     pub(super) fn open(bytes: Bytes, options: &OpenOptions) -> Result<PdfPages, Fault> {
-        let pdfium = match options.pdf_renderer {
+        let (password, limits) = (options.password.clone(), &options.limits);
+        let library = match options.pdf_renderer {
             PdfRenderer::Hayro => None,
             PdfRenderer::Best | PdfRenderer::Pdfium => pdfium::library(options.pdfium_dir.as_deref()),
         };
-        let hayro = || HayroPages::open(bytes.clone(), options.password.as_deref(), &options.limits);
-        match pdfium {
-            None if options.pdf_renderer == PdfRenderer::Pdfium => {
-                Err(Fault::Broken("it needs pdfium, whose library was not found".to_owned()))
-            }
-            None => hayro().map(PdfPages::Hayro),
-            Some(library) => {
-                match PdfiumPages::open(library, bytes.clone(), options.password.as_deref(), &options.limits) {
-                    // What one cannot repair, the other sometimes can.
-                    Err(Fault::Broken(reason)) if options.pdf_renderer == PdfRenderer::Best => {
-                        hayro().map(PdfPages::Hayro).map_err(|_| Fault::Broken(reason))
-                    }
-                    opened => Ok(PdfPages::Pdfium { pages: opened?, bytes, password: options.password.clone() }),
+        let hayro = || HayroPages::open(&bytes, password.as_deref(), limits).map(Drawer::Hayro);
+        let drawer = match library {
+            None if options.pdf_renderer == PdfRenderer::Pdfium => Err(Fault::NoPdfium),
+            None => hayro(),
+            Some(library) => match PdfiumPages::open(library, &bytes, password.as_deref(), limits) {
+                // What one cannot repair, the other sometimes can.
+                Err(fault @ Fault::Broken(_)) if options.pdf_renderer == PdfRenderer::Best => {
+                    hayro().map_err(|_| fault)
                 }
-            }
-        }
+                opened => opened.map(Drawer::Pdfium),
+            },
+        }?;
+        let page_count = drawer.page_count();
+        Ok(PdfPages { bytes, password, drawer, page_count, drawn: 0 })
     }
 
     pub(super) fn page_count(&self) -> usize {
-        match self {
-            PdfPages::Pdfium { pages, .. } => pages.page_count(),
-            PdfPages::Hayro(pages) => pages.page_count(),
-        }
+        self.page_count
     }
 
     pub(super) fn renderer(&self) -> &'static str {
-        match self {
-            PdfPages::Pdfium { .. } => "pdfium",
-            PdfPages::Hayro(_) => "hayro",
+        match self.drawer {
+            Drawer::Pdfium(_) => "pdfium",
+            Drawer::Hayro(_) => "hayro",
         }
     }
 
     pub(super) fn render(&mut self, page: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {
+        let (bytes, password) = (&self.bytes, self.password.as_deref());
+        if self.drawn == PAGES_PER_OPENING {
+            self.drawer = match &self.drawer {
+                Drawer::Pdfium(pages) => {
+                    PdfiumPages::open(pages.library(), bytes, password, limits).map(Drawer::Pdfium)
+                }
+                Drawer::Hayro(_) => HayroPages::open(bytes, password, limits).map(Drawer::Hayro),
+            }?;
+            self.drawn = 0;
+        }
+        self.drawn += 1;
+        let pages = match &self.drawer {
+            Drawer::Hayro(pages) => return pages.render(page, dpi, limits),
+            Drawer::Pdfium(pages) => pages,
+        };
+        let raster = pages.render(page, dpi, limits)?;
+        if !is_blank(&raster.pixels) {
+            return Ok(raster);
+        }
+        // pdfium does not say when it passes over damaged content, so hayro tells whether blank is meant. It counts pages
+        // in its own way in a damaged file: then pdfium's word is all there is.
+        match HayroPages::open(bytes, password, limits) {
+            Ok(hayro) if hayro.page_count() == self.page_count => hayro.render(page, dpi, limits),
+            _ => Ok(raster),
+        }
+    }
+}
+
+impl Drawer {
+    fn page_count(&self) -> usize {
         match self {
-            PdfPages::Hayro(pages) => pages.render(page, dpi, limits),
-            PdfPages::Pdfium { pages, bytes, password } => {
-                let raster = pages.render(page, dpi, limits)?;
-                if !is_blank(&raster.pixels) {
-                    return Ok(raster);
-                }
-                // pdfium does not say when it passes over damaged content, so hayro tells whether blank is meant. It
-                // counts pages in its own way in a damaged file: then pdfium's word is all there is.
-                match HayroPages::open(bytes.clone(), password.as_deref(), limits) {
-                    Ok(mut hayro) if hayro.page_count() == pages.page_count() => hayro.render(page, dpi, limits),
-                    _ => Ok(raster),
-                }
-            }
+            Drawer::Pdfium(pages) => pages.page_count(),
+            Drawer::Hayro(pages) => pages.page_count(),
         }
     }
 }

@@ -148,6 +148,33 @@ fn a_large_bilevel_image_in_a_page_is_reduced_with_it() {
 }
 
 #[test]
+fn an_image_too_large_for_memory_is_refused_by_hayro() {
+    let image = |side: u32, bits: u32| {
+        let dictionary = format!(
+            "/Type /XObject /Subtype /Image /Width {side} /Height {side} /BitsPerComponent {bits} /ColorSpace /DeviceGray"
+        );
+        let resources = "/Resources << /XObject << /I 5 0 R >> >>";
+        let content = format!("/I Do {SQUARE}");
+        one_page(&format!("/MediaBox [0 0 200 100] {resources}"), &content, &[stream(&dictionary, "nothing")])
+    };
+    let hayro = OpenOptions { pdf_renderer: PdfRenderer::Hayro, ..OpenOptions::default() };
+    let error = render(&image(50_000, 1), &hayro, 72.0).unwrap_err().to_string();
+    assert!(error.contains("an image on it has 50000 x 50000 pixels"), "{error}");
+    assert!(render(&image(25_000, 8), &hayro, 72.0).is_err());
+    assert!(render(&image(100, 8), &hayro, 72.0).is_ok());
+}
+
+#[test]
+fn a_page_that_is_meant_to_be_blank_is_one() {
+    let blank = one_page("/MediaBox [0 0 200 100]", "  \n", &[]);
+    let best = OpenOptions::default();
+    for options in renderers().iter().chain([&best]) {
+        let raster = render(&blank, options, 72.0).unwrap();
+        assert!(is_blank(&raster.pixels) && raster.pixels.dimensions() == (200, 100) && raster.notice.is_none());
+    }
+}
+
+#[test]
 fn grid_keeps_every_limit() {
     for max_pixels in [1, 2, 10, 999, 1_000_000, 120_000_000] {
         let limits = Limits { max_pixels, ..Limits::default() };

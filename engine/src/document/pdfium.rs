@@ -40,6 +40,7 @@ pub(super) fn library(configured: Option<&Path>) -> Option<&'static Pdfium> {
 }
 
 pub(super) struct PdfiumPages {
+    library: &'static Pdfium,
     document: Arc<PdfDocument<'static>>,
     page_count: usize,
 }
@@ -47,11 +48,12 @@ pub(super) struct PdfiumPages {
 impl PdfiumPages {
     pub(super) fn open(
         library: &'static Pdfium,
-        bytes: Bytes,
+        bytes: &Bytes,
         password: Option<&str>,
         limits: &Limits,
     ) -> Result<PdfiumPages, Fault> {
         let password = password.filter(|password| !password.is_empty()).map(str::to_owned);
+        let bytes = bytes.clone();
         contained(limits.max_time, move || {
             let load = |password: Option<&str>| library.load_pdf_from_reader(Cursor::new(bytes.clone()), password);
             // A file that opens without a password opens with any.
@@ -59,8 +61,12 @@ impl PdfiumPages {
                 .or_else(|error| if password.is_some() { load(None).map_err(|_| error) } else { Err(error) })
                 .map_err(|error| fault(&error, password.is_some()))?;
             let page_count = usize::try_from(document.pages().len()).unwrap_or_default();
-            Ok(PdfiumPages { document: Arc::new(document), page_count })
+            Ok(PdfiumPages { library, document: Arc::new(document), page_count })
         })
+    }
+
+    pub(super) fn library(&self) -> &'static Pdfium {
+        self.library
     }
 
     pub(super) fn page_count(&self) -> usize {
