@@ -180,9 +180,11 @@ fn label(mut drafts: Vec<Draft>, page: &Analysis, body: &Body) -> Vec<Region> {
             let gap = b.segment.baseline - a.segment.baseline;
             (gap > 0.0).then_some(gap)
         };
+        let column = drafts[index].column;
+        let left = drafts.iter().filter(|d| d.column == column).map(|d| d.region.bounds.x0).min().unwrap_or(0);
         let above = index.checked_sub(1).and_then(|i| distance(i, index));
         let below = distance(index, index + 1);
-        if heading::is_heading(&drafts[index].lines, body, above, below) {
+        if heading::is_heading(&drafts[index].lines, body, left, above, below) {
             drafts[index].region.label = Label::ParagraphTitle;
             drafts[index].region.preformatted = false;
         }

@@ -23,6 +23,13 @@ impl Item {
         }
     }
 
+    fn text(&self) -> Option<&Segment> {
+        match self {
+            Item::Text(segment) => Some(segment),
+            _ => None,
+        }
+    }
+
     /// Vertical extent that decides about bands: a line's letters without what hangs below or sticks out above.
     fn extent(&self) -> (i64, i64) {
         let b = self.bounds();
@@ -115,6 +122,13 @@ struct Gutter {
     span: Interval,
 }
 
+impl Gutter {
+    fn is_left(&self, item: &Item) -> bool {
+        let b = item.bounds();
+        i64::from(b.x0) + i64::from(b.x1) < self.span.0 + self.span.1
+    }
+}
+
 fn split(items: Vec<Item>, text: f32, depth: usize, out: &mut Vec<Block>) {
     let found = bands(&items);
     let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
@@ -127,14 +141,31 @@ fn split(items: Vec<Item>, text: f32, depth: usize, out: &mut Vec<Block>) {
             index += 1;
             continue;
         };
-        pile(std::mem::take(&mut stack), out);
-        let members: Vec<Item> = found[gutter.first..=gutter.last]
+        let mut members: Vec<Item> = found[gutter.first..=gutter.last]
             .iter()
             .flat_map(|band| &band.items)
             .filter_map(|&i| items[i].take())
             .collect();
-        side_by_side(members, &gutter, text, depth, out);
         index = gutter.last + 1;
+        let (left, right): (Vec<Item>, Vec<Item>) = members.iter().cloned().partition(|item| gutter.is_left(item));
+        if is_margin(&left, &right) || is_margin(&right, &left) || is_marks(&left, text) {
+            // The column goes on above and below its notes.
+            let clear = |item: &Item| {
+                let b = item.bounds();
+                matches!(item, Item::Text(_)) && (i64::from(b.x1) <= gutter.span.0 || i64::from(b.x0) >= gutter.span.1)
+            };
+            let from = stack.iter().rposition(|item| !clear(item)).map_or(0, |last| last + 1);
+            members.extend(stack.drain(from..));
+            while let Some(band) = found.get(index)
+                && band.gaps.iter().any(|g| g.0 <= gutter.span.0 && g.1 >= gutter.span.1)
+                && ((band.y0 - found[index - 1].y1) as f32) < 4.0 * text
+            {
+                members.extend(band.items.iter().filter_map(|&i| items[i].take()));
+                index += 1;
+            }
+        }
+        pile(std::mem::take(&mut stack), out);
+        side_by_side(members, &gutter, text, depth, out);
     }
     pile(stack, out);
 }
@@ -181,43 +212,65 @@ fn side_by_side(members: Vec<Item>, gutter: &Gutter, text: f32, depth: usize, ou
         out.push(Block::Grid(segments));
         return;
     }
-    let middle = (gutter.span.0 + gutter.span.1) / 2;
-    let (left, right): (Vec<Item>, Vec<Item>) =
-        members.into_iter().partition(|item| i64::from(item.bounds().x0 + item.bounds().x1) / 2 < middle);
-    for (main, side) in [(&right, &left), (&left, &right)] {
-        if let Some(notes) = margin(main, side) {
-            let mut blocks = Vec::new();
-            split(main.clone(), text, depth - 1, &mut blocks);
-            out.push(Block::Margined { main: blocks, notes });
-            return;
-        }
+    let (left, right): (Vec<Item>, Vec<Item>) = members.into_iter().partition(|item| gutter.is_left(item));
+    if is_marks(&left, text) {
+        pile(left.into_iter().chain(right).collect(), out);
+        return;
     }
+    let (left, right) = match margin(right, left) {
+        Ok((main, notes)) => return margined(main, notes, text, depth, out),
+        Err((right, left)) => (left, right),
+    };
+    let (left, right) = match margin(left, right) {
+        Ok((main, notes)) => return margined(main, notes, text, depth, out),
+        Err(sides) => sides,
+    };
     split(left, text, depth - 1, out);
     split(right, text, depth - 1, out);
 }
 
-/// The segments of `side` when they are notes or numbers set beside the lines of `main`.
-fn margin(main: &[Item], side: &[Item]) -> Option<Vec<Segment>> {
-    let text = |items: &[Item]| -> Option<Vec<Segment>> {
-        items
-            .iter()
-            .map(|item| match item {
-                Item::Text(segment) => Some(segment.clone()),
-                _ => None,
-            })
-            .collect()
-    };
-    let notes = text(side)?;
-    let lines: Vec<&Segment> = main
-        .iter()
-        .filter_map(|item| match item {
-            Item::Text(segment) => Some(segment),
-            _ => None,
-        })
-        .collect();
+fn margined(main: Vec<Item>, notes: Vec<Segment>, text: f32, depth: usize, out: &mut Vec<Block>) {
+    let mut blocks = Vec::new();
+    split(main, text, depth - 1, &mut blocks);
+    out.push(Block::Margined { main: blocks, notes });
+}
+
+/// Whether items are the bullets or numbers of a list.
+fn is_marks(items: &[Item], text: f32) -> bool {
+    let marks = items.iter().filter(|item| matches!(item, Item::Text(s) if super::list::is_mark(s, text))).count();
+    marks * 10 >= items.len() * 8
+}
+
+/// Divides two sides of a gutter into a column and the notes or numbers set beside its lines; gives them back when
+/// `side` is no such margin.
+#[expect(clippy::type_complexity, reason = "both ways out are the two sides again")]
+fn margin(mut main: Vec<Item>, side: Vec<Item>) -> Result<(Vec<Item>, Vec<Segment>), (Vec<Item>, Vec<Item>)> {
+    if !is_margin(&main, &side) {
+        return Err((main, side));
+    }
+    let mut notes: Vec<Segment> = Vec::new();
+    for item in side {
+        match item {
+            Item::Text(segment) => notes.push(segment),
+            other => main.push(other),
+        }
+    }
+    // The number of a heading hangs in the margin too, but is larger than the notes.
+    let mut sizes: Vec<f32> = notes.iter().map(|n| n.size).collect();
+    sizes.sort_by(f32::total_cmp);
+    let usual = sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
+    let (notes, large): (Vec<Segment>, Vec<Segment>) = notes.into_iter().partition(|n| n.size <= 1.3 * usual);
+    main.extend(large.into_iter().map(Item::Text));
+    Ok((main, notes))
+}
+
+/// Whether the items of `side` are notes or numbers set beside the lines of `main`.
+fn is_margin(main: &[Item], side: &[Item]) -> bool {
+    let lines: Vec<&Segment> = main.iter().filter_map(Item::text).collect();
+    let notes: Vec<&Segment> = side.iter().filter_map(Item::text).collect();
     let width = |items: &[Item]| items.iter().fold(Rect::default(), |all, i| all.union(&i.bounds())).width();
-    if lines.len() < 2 || width(side) * 100 > width(main) * 35 {
-        return None;
+    if notes.len() < side.len() || notes.is_empty() || lines.len() < 2 || width(side) * 100 > width(main) * 35 {
+        return false;
     }
     let aligned = notes
         .iter()
@@ -228,7 +281,7 @@ fn margin(main: &[Item], side: &[Item]) -> Option<Vec<Segment>> {
             })
         })
         .count();
-    (aligned * 10 >= notes.len() * 8).then_some(notes)
+    aligned * 10 >= notes.len() * 8
 }
 
 /// The longest gutter that starts at band `start`.

@@ -40,7 +40,7 @@ fn edge(regions: &mut [Region], paragraphs: &[Vec<TextLine>], rules: &Rules, bod
     let margin = f64::from(near(&hull)) / f64::from(page.1.max(1));
     let plain = row.iter().all(|&i| {
         paragraphs[i].iter().all(|l| {
-            l.cap <= 1.2 * body.cap && (l.segment.weight <= 1.25 * body.weight || ruled || l.segment.letters.len() <= 5)
+            l.cap <= 1.2 * body.cap && (l.weight <= 1.25 * body.weight || ruled || l.segment.letters.len() <= 5)
         }) && regions[i].list_item.is_none()
     });
     let numbers = row.iter().filter(|&&i| is_number(&paragraphs[i])).count();

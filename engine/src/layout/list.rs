@@ -43,6 +43,17 @@ fn numbered(line: &TextLine) -> Option<u32> {
     ((stop || bracket) && (2..=5).contains(&letters.len())).then_some(next.x0)
 }
 
+/// Whether a segment that stands alone beside a line can be a list mark: a bullet, or a number with a stop or bracket.
+pub(super) fn is_mark(segment: &Segment, text: f32) -> bool {
+    let letters = &segment.letters;
+    let Some(last) = letters.last().map(|c| c.bounds) else { return false };
+    let (w, h) = (last.width() as f32, last.height() as f32);
+    let bullet = letters.len() == 1 && h <= 0.75 * text && w <= 1.5 * text;
+    let stop = h <= 0.4 * text && w <= 0.4 * text && (last.y1 as f32 - segment.baseline).abs() <= 0.25 * text;
+    let bracket = h >= 1.25 * segment.size.min(1.2 * text) && w <= 0.5 * h;
+    bullet || (2..=6).contains(&letters.len()) && (stop || bracket)
+}
+
 /// Marks paragraphs that are list items. `paragraphs` are the lines of the regions in reading order (none for others).
 pub(super) fn mark(regions: &mut [Region], paragraphs: &[Vec<TextLine>]) {
     let starts: Vec<Option<u32>> = paragraphs.iter().map(|p| p.first().and_then(numbered)).collect();

@@ -30,8 +30,12 @@ pub(super) fn same_grid(left: &Segment, right: &Segment, pitch: f32) -> bool {
     (cells - cells.round()).abs() < 0.25 && (left.baseline - right.baseline).abs() < 0.35 * left.size.max(right.size)
 }
 
-/// Centres of the letters, parts of one letter (dots, quotes, equal signs) taken together.
 fn middles(segment: &Segment) -> Vec<f32> {
+    spans(segment).iter().map(|s| (s.0 + s.1) as f32 / 2.0).collect()
+}
+
+/// Left and right ends of the letters, parts of one letter (dots, quotes, equal signs) taken together.
+fn spans(segment: &Segment) -> Vec<(u32, u32)> {
     let mut spans: Vec<(u32, u32)> = Vec::new();
     for letter in &segment.letters {
         let b = letter.bounds;
@@ -40,19 +44,26 @@ fn middles(segment: &Segment) -> Vec<f32> {
             _ => spans.push((b.x0, b.x1)),
         }
     }
-    spans.iter().map(|s| (s.0 + s.1) as f32 / 2.0).collect()
+    spans
 }
 
-/// Whether a short segment stands on a grid of the given pitch; `None` when it has too few letters.
+/// Whether a segment stands on a grid of the given pitch; `None` when it has too few letters to tell.
 pub(super) fn fits(segment: &Segment, pitch: f32) -> Option<bool> {
-    let middles = middles(segment);
-    if middles.len() < 5 {
+    let steps: Vec<f32> = steps(segment, 1.25 * pitch).into_iter().map(|step| step / pitch).collect();
+    if steps.len() < 4 {
         return None;
     }
-    let whole = middles
+    let on = |cells: &&f32| (**cells - cells.round()).abs() < 0.2 && **cells > 0.6;
+    let share = steps.iter().filter(on).count() as f32 / steps.len() as f32;
+    Some(share >= if steps.len() < 10 { 0.85 } else { 0.72 })
+}
+
+/// Distances of neighbouring letters' centres, leaving out letters wider than `widest` (several that touch).
+fn steps(segment: &Segment, widest: f32) -> Vec<f32> {
+    let spans = spans(segment);
+    spans
         .windows(2)
-        .map(|w| (w[1] - w[0]) / pitch)
-        .filter(|cells| (cells - cells.round()).abs() < 0.18 && *cells > 0.6)
-        .count();
-    Some(whole * 100 >= (middles.len() - 1) * 85)
+        .filter(|w| w.iter().all(|s| (s.1 - s.0) as f32 <= widest))
+        .map(|w| ((w[1].0 + w[1].1) as f32 - (w[0].0 + w[0].1) as f32) / 2.0)
+        .collect()
 }
