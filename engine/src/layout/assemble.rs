@@ -134,7 +134,11 @@ fn interleave(main: Vec<Draft>, notes: Vec<Segment>, body: &Body, out: &mut Vec<
     let rows = main.iter().map(|d| d.lines.len()).sum::<usize>();
     let few = notes.len() * 10 <= rows * 6;
     let cap = notes.iter().map(|s| TextLine::new(s.clone(), None).cap).sum::<f32>() / notes.len().max(1) as f32;
-    let aside = few || cap <= 0.85 * body.cap;
+    // Beside prose, some notes are notes; beside short entries (a table of contents, a bill) they belong to them.
+    let lines: Vec<u32> = main.iter().flat_map(|d| &d.region.lines).map(|l| l.bounds.width()).collect();
+    let widest = lines.iter().copied().max().unwrap_or(0);
+    let prose = lines.iter().filter(|&&w| w * 10 >= widest * 7).count() * 2 > lines.len();
+    let aside = few && prose || cap <= 0.85 * body.cap;
     let mut before: Vec<Vec<Segment>> = vec![Vec::new(); main.len() + 1];
     let mut after: Vec<Vec<Segment>> = vec![Vec::new(); main.len() + 1];
     let mut placed: Vec<Option<bool>> = vec![None; main.len() + 1];

@@ -16,6 +16,8 @@ pub(super) struct TextLine {
     pub(super) mono: Option<bool>,
     /// A bullet that was cut from its start.
     pub(super) bullet: Option<Rect>,
+    /// Whether other pieces of its row, far from it, are lines of their own.
+    pub(super) piece: bool,
 }
 
 impl TextLine {
@@ -26,7 +28,7 @@ impl TextLine {
             None => Some(false),
         };
         let weight = segment.weight * segment.size / cap;
-        Self { segment, cap, weight, mono, bullet: None }
+        Self { segment, cap, weight, mono, bullet: None, piece: false }
     }
 
     /// The line's box.
@@ -156,7 +158,8 @@ pub(super) fn lines_of(column: Vec<Segment>, body: &Body) -> Vec<TextLine> {
                 None => pieces.push(segment),
             }
         }
-        out.extend(pieces.into_iter().map(|s| TextLine::new(s, body.pitch)));
+        let piece = pieces.len() > 1;
+        out.extend(pieces.into_iter().map(|s| TextLine { piece, ..TextLine::new(s, body.pitch) }));
     }
     settle_mono(&mut out, body);
     out
@@ -181,7 +184,7 @@ fn settle_mono(lines: &mut [TextLine], body: &Body) {
                     && follows(line, after)
                     && (before.mono == Some(true) || flush(before, line) || flush(line, after))
             });
-            let ends = line.segment.letters.len() < 14 && flush(before, line) && before.mono == Some(false);
+            let ends = line.segment.letters.len() < 24 && flush(before, line) && before.mono == Some(false);
             if between || ends {
                 lines[index].mono = before.mono;
             }
@@ -224,7 +227,7 @@ fn breaks(paragraph: &[TextLine], line: &TextLine, next: Option<&TextLine>, righ
     let size = line.segment.size.max(last.segment.size);
     let step = line.segment.baseline - last.segment.baseline;
     // Pieces of one row are apart.
-    if step < 0.5 * size.min(body.cap) {
+    if step < 0.5 * size.min(body.cap) || line.piece || last.piece {
         return true;
     }
     let mono = (last.mono == Some(true), line.mono == Some(true));

@@ -148,7 +148,23 @@ fn split(items: Vec<Item>, text: f32, depth: usize, out: &mut Vec<Block>) {
             .collect();
         index = gutter.last + 1;
         let (left, right): (Vec<Item>, Vec<Item>) = members.iter().cloned().partition(|item| gutter.is_left(item));
-        if is_margin(&left, &right) || is_margin(&right, &left) || is_marks(&left, text) {
+        let pictures = members.iter().any(|item| matches!(item, Item::Figure(_)));
+        if pictures {
+            // Text beside a picture may begin above it.
+            let top = found[gutter.first].y0;
+            let close = |item: &Item, top: i64| {
+                let b = item.bounds();
+                let clear = i64::from(b.x1) <= gutter.span.0 || i64::from(b.x0) >= gutter.span.1;
+                clear && matches!(item, Item::Text(_)) && ((top - item.extent().1) as f32) < 1.3 * text
+            };
+            let mut top = top;
+            while stack.last().is_some_and(|item| close(item, top))
+                && let Some(item) = stack.pop()
+            {
+                top = top.min(item.extent().0);
+                members.push(item);
+            }
+        } else if is_margin(&left, &right) || is_margin(&right, &left) || is_marks(&left, text) {
             // The column goes on above and below its notes.
             let clear = |item: &Item| {
                 let b = item.bounds();
@@ -284,6 +300,23 @@ fn is_margin(main: &[Item], side: &[Item]) -> bool {
     aligned * 10 >= notes.len() * 8
 }
 
+/// Whether a single row is a full line with a short note beside it.
+fn is_note(band: &Band, items: &[Option<Item>], span: Interval, rows: usize, text: f32) -> bool {
+    let sides: (Vec<&Segment>, Vec<&Segment>) = band
+        .items
+        .iter()
+        .filter_map(|&i| items[i].as_ref().and_then(Item::text))
+        .partition(|s| i64::from(s.bounds.x1) <= span.0);
+    let width = |side: &[&Segment]| side.iter().fold(Rect::default(), |all, s| all.union(&s.bounds)).width() as f32;
+    let size = |side: &[&Segment]| side.iter().map(|s| s.size).fold(0.0, f32::max);
+    let of = |line: &[&Segment], note: &[&Segment]| {
+        width(line) >= 18.0 * text
+            && width(note) <= 0.3 * width(line)
+            && (rows >= 2 || width(note) <= 4.0 * text && size(note) <= 0.85 * size(line))
+    };
+    sides.0.len() + sides.1.len() == band.items.len() && (of(&sides.0, &sides.1) || of(&sides.1, &sides.0))
+}
+
 /// The longest gutter that starts at band `start`.
 fn gutter_at(found: &[Band], items: &[Option<Item>], start: usize, text: f32) -> Option<Gutter> {
     let interior = |gap: &Interval| gap.0 > -FAR && gap.1 < FAR;
@@ -332,7 +365,13 @@ fn gutter_at(found: &[Band], items: &[Option<Item>], start: usize, text: f32) ->
         let supported = both.len() >= 2 || height as f32 >= 3.0 * text;
         let lone_rows = both.len() < 3 && height as f32 <= 3.0 * text;
         if !supported || lone_rows {
-            continue;
+            // The lines above and below keep clear of the margin too.
+            let clear =
+                |band: Option<&Band>| band.is_none_or(|band| band.gaps.iter().any(|g| g.0 <= span.0 && g.1 >= span.1));
+            let noted = both.iter().all(|&band| is_note(&found[band], items, span, both.len(), text));
+            if !noted || !clear(start.checked_sub(1).and_then(|i| found.get(i))) || !clear(found.get(end + 1)) {
+                continue;
+            }
         }
         let longer = best.as_ref().is_none_or(|b| (end, span.1 - span.0) > (b.last, b.span.1 - b.span.0));
         if longer {

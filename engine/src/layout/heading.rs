@@ -12,11 +12,12 @@ pub(super) fn is_heading(
     below: Option<f32>,
 ) -> bool {
     let Some(first) = paragraph.first() else { return false };
-    if paragraph.len() > 3 || first.bullet.is_some() || first.mono == Some(true) {
+    if paragraph.len() > 3 || first.bullet.is_some() || first.mono == Some(true) && first.cap < 1.35 * body.cap {
         return false;
     }
     let letters: usize = paragraph.iter().map(|l| l.segment.letters.len()).sum();
-    if letters < 3 {
+    let tall = |l: &TextLine| l.segment.letters.iter().filter(|c| c.bounds.height() as f32 >= 0.5 * l.cap).count();
+    if paragraph.iter().map(tall).sum::<usize>() < 5 {
         return false;
     }
     let mean = |value: &dyn Fn(&TextLine) -> f32| {
