@@ -207,6 +207,7 @@ fn label(mut drafts: Vec<Draft>, page: &Analysis, body: &Body) -> Vec<Region> {
 
 /// Short text right below (or above) a picture, set small or centred on it, is its caption.
 fn captions(regions: &mut [Region], caps: &[f32], body: &Body) {
+    let widest = regions.iter().filter(|r| r.label == Label::Text).map(|r| r.bounds.width()).max().unwrap_or(0);
     for index in 0..regions.len() {
         if !matches!(regions[index].label, Label::Image | Label::Table) {
             continue;
@@ -223,7 +224,8 @@ fn captions(regions: &mut [Region], caps: &[f32], body: &Body) {
                 && (1..=4).contains(&r.lines.len())
                 && !beside
                 && gap <= 2.0 * body.leading
-                && (middle || cap <= 0.92 * body.cap && b.x0 < figure.x1 && figure.x0 < b.x1)
+                && (middle && b.width() * 5 <= widest * 4
+                    || cap <= 0.92 * body.cap && b.x0 < figure.x1 && figure.x0 < b.x1)
         };
         let below = index + 1;
         if below < regions.len() && fits(&regions[below], caps[below]) {

@@ -244,9 +244,11 @@ fn breaks(paragraph: &[TextLine], line: &TextLine, next: Option<&TextLine>, righ
     if mono.0 {
         return step > 2.6 * leading.min(body.leading * scale);
     }
-    let ratio = line.cap / last.cap;
+    let (ratio, sizes) = (line.cap / last.cap, line.segment.size / last.segment.size);
     let letters = line.segment.letters.len().min(last.segment.letters.len());
-    if step > (1.14 * leading).max(leading + 3.0) || (!(0.8..=1.25).contains(&ratio) && letters >= 5) {
+    if step > (1.14 * leading).max(leading + 3.0)
+        || !(0.8..=1.25).contains(&ratio) && !(0.85..=1.18).contains(&sizes) && letters >= 5
+    {
         return true;
     }
     let tolerance = (0.8 * body.cap.min(line.cap)) as i64;

@@ -364,12 +364,21 @@ fn gutter_at(found: &[Band], items: &[Option<Item>], start: usize, text: f32) ->
         let height: i64 = both.iter().map(|&b| found[b].y1 - found[b].y0).sum();
         let supported = both.len() >= 2 || height as f32 >= 3.0 * text;
         let lone_rows = both.len() < 3 && height as f32 <= 3.0 * text;
+        // Wide word spaces of a few justified lines may lie below each other; other lines of the paragraph cross them.
+        let clear = |band: Option<&Band>| {
+            band.is_none_or(|band| {
+                let apart = (found[start].y0 - band.y1).max(band.y0 - found[end].y1) as f32 > 1.8 * text;
+                apart && both.len() > 1 || band.gaps.iter().any(|g| g.0 <= span.0 && g.1 >= span.1)
+            })
+        };
+        let around_clear = clear(start.checked_sub(1).and_then(|i| found.get(i))) && clear(found.get(end + 1));
+        let pictures = found[start..=end].iter().any(has_figure);
+        if both.len() < 5 && !pictures && !around_clear && ((span.1 - span.0) as f32) < 3.0 * text {
+            continue;
+        }
         if !supported || lone_rows {
-            // The lines above and below keep clear of the margin too.
-            let clear =
-                |band: Option<&Band>| band.is_none_or(|band| band.gaps.iter().any(|g| g.0 <= span.0 && g.1 >= span.1));
             let noted = both.iter().all(|&band| is_note(&found[band], items, span, both.len(), text));
-            if !noted || !clear(start.checked_sub(1).and_then(|i| found.get(i))) || !clear(found.get(end + 1)) {
+            if !noted || !around_clear {
                 continue;
             }
         }
