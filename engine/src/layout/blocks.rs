@@ -247,7 +247,7 @@ fn breaks(paragraph: &[TextLine], line: &TextLine, next: Option<&TextLine>, righ
     let (ratio, sizes) = (line.cap / last.cap, line.segment.size / last.segment.size);
     let letters = line.segment.letters.len().min(last.segment.letters.len());
     if step > (1.14 * leading).max(leading + 3.0)
-        || !(0.8..=1.25).contains(&ratio) && !(0.85..=1.18).contains(&sizes) && letters >= 5
+        || !(0.8..=1.25).contains(&ratio) && !(0.85..=1.18).contains(&sizes) && letters >= 10
     {
         return true;
     }
@@ -263,12 +263,14 @@ fn breaks(paragraph: &[TextLine], line: &TextLine, next: Option<&TextLine>, righ
         }
         if indent > tolerance {
             // A hanging indent goes on; a first line's indent comes back.
-            let hangs = !short
-                && next.is_none_or(|n| {
-                    (i64::from(n.bounds().x0) - x0).abs() <= tolerance
-                        || i64::from(n.bounds().x0) < x0 - tolerance
-                            && n.segment.baseline - line.segment.baseline > 1.14 * leading
-                });
+            let after_mark =
+                super::list::numbered(first).is_some_and(|text| i64::from(text).abs_diff(x0) as i64 <= tolerance);
+            let aligned = next.is_none_or(|n| {
+                let n0 = i64::from(n.bounds().x0);
+                let far = n.segment.baseline - line.segment.baseline > 1.14 * leading;
+                (n0 - x0).abs() <= tolerance || n0 < x0 - tolerance && far
+            });
+            let hangs = after_mark || !short && aligned;
             return !hangs;
         }
         return short;

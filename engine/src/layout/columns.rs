@@ -300,6 +300,15 @@ fn is_margin(main: &[Item], side: &[Item]) -> bool {
     aligned * 10 >= notes.len() * 8
 }
 
+/// Whether what stands on one side of a gutter is as narrow as a number.
+fn has_narrow_side(band: &Band, items: &[Option<Item>], span: Interval, text: f32) -> bool {
+    let side = |left: bool| {
+        let held = band.items.iter().filter_map(|&i| items[i].as_ref()).map(Item::bounds);
+        held.filter(|b| (i64::from(b.x1) <= span.0) == left).fold(Rect::default(), |all, b| all.union(&b)).width()
+    };
+    side(true).min(side(false)) as f32 <= 4.0 * text
+}
+
 /// Whether a single row is a full line with a short note beside it.
 fn is_note(band: &Band, items: &[Option<Item>], span: Interval, rows: usize, text: f32) -> bool {
     let sides: (Vec<&Segment>, Vec<&Segment>) = band
@@ -373,7 +382,8 @@ fn gutter_at(found: &[Band], items: &[Option<Item>], start: usize, text: f32) ->
         };
         let around_clear = clear(start.checked_sub(1).and_then(|i| found.get(i))) && clear(found.get(end + 1));
         let pictures = found[start..=end].iter().any(has_figure);
-        if both.len() < 5 && !pictures && !around_clear && ((span.1 - span.0) as f32) < 3.0 * text {
+        let narrow = both.len() >= 3 && both.iter().all(|&band| has_narrow_side(&found[band], items, span, text));
+        if both.len() < 5 && !pictures && !narrow && !around_clear && ((span.1 - span.0) as f32) < 3.0 * text {
             continue;
         }
         if !supported || lone_rows {
