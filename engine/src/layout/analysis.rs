@@ -57,13 +57,21 @@ impl Analysis {
             if component.area < 4 {
                 continue;
             }
+            let at_edge = component.bounds.x0 == 0
+                || component.bounds.y0 == 0
+                || component.bounds.x1 as usize == gray.width
+                || component.bounds.y1 as usize == gray.height;
+            if h > 6.0 * text && w <= 2.0 * text || at_edge && w.min(h) > 0.0 && h > 3.0 * text {
+                // Bars, shadows at the page's edges.
+                continue;
+            }
             if h > 6.0 * text && w > 2.0 * text || h > 3.0 * text && w > 12.0 * text {
                 figures.push(component.bounds);
             } else if !is_rule_remnant(&component.bounds, &rules, text) {
                 letters.push(component);
             }
         }
-        figures.extend(drawings(&components(&marks.faint), &rules, text));
+        figures.extend(drawings(&components(&marks.faint), &letters, &rules, text));
         let page = Rect { x0: 0, y0: 0, x1: gray.width as u32, y1: gray.height as u32 };
         let figures = settle(figures, &letters, text, page);
         // What lies inside a figure is part of it.
@@ -200,10 +208,30 @@ fn is_rule_remnant(bounds: &Rect, rules: &Rules, text: f32) -> bool {
     ends >= 2
 }
 
+/// Whether two letters stand side by side somewhere in a box.
+fn holds_words(bounds: &Rect, letters: &[Component], text: f32) -> bool {
+    let mut held: Vec<Rect> = letters
+        .iter()
+        .map(|c| c.bounds)
+        .filter(|b| inside(b, bounds) && b.height() as f32 >= 0.6 * text && b.height() as f32 <= 4.0 * text)
+        .take(200)
+        .collect();
+    held.sort_by_key(|b| b.x0);
+    held.iter().enumerate().any(|(index, a)| {
+        held[index + 1..].iter().take(30).any(|b| {
+            let gap = f64::from(b.x0) - f64::from(a.x1);
+            let overlap = f64::from(a.y1.min(b.y1)) - f64::from(a.y0.max(b.y0));
+            gap > -2.0 && gap < 0.6 * f64::from(text) && overlap * 2.0 > f64::from(a.height().min(b.height()))
+        })
+    })
+}
+
 /// Large connected drawings in the faint map that are neither frames nor tints behind text.
-fn drawings(faint: &Components, rules: &Rules, text: f32) -> Vec<Rect> {
+fn drawings(faint: &Components, letters: &[Component], rules: &Rules, text: f32) -> Vec<Rect> {
     let large = |c: &Component| {
-        c.bounds.width() as f32 > 5.0 * text && c.bounds.height() as f32 > 4.0 * text && c.density() < 0.6
+        c.bounds.width() as f32 > 4.0 * text
+            && c.bounds.height() as f32 > 4.0 * text
+            && (c.density() < 0.6 || !holds_words(&c.bounds, letters, text))
     };
     faint
         .list
@@ -246,7 +274,9 @@ fn settle(mut figures: Vec<Rect>, letters: &[Component], text: f32, page: Rect) 
             .collect();
         // Running text covers a good share of its box with letter boxes.
         let covered: u64 = held.iter().map(|c| c.bounds.area()).sum();
-        !(whole || held.len() > 60 && covered * 100 > figure.area() * 12)
+        !(whole
+            || held.len() > 60 && covered * 100 > figure.area() * 12
+            || held.len() > 120 && covered * 100 > figure.area() * 3)
     });
     joined.sort_by_key(|f| (f.y0, f.x0));
     joined

@@ -134,7 +134,11 @@ fn interleave(main: Vec<Draft>, notes: Vec<Segment>, body: &Body, out: &mut Vec<
     let rows = main.iter().map(|d| d.lines.len()).sum::<usize>();
     let few = notes.len() * 10 <= rows * 6;
     let cap = notes.iter().map(|s| TextLine::new(s.clone(), None).cap).sum::<f32>() / notes.len().max(1) as f32;
-    let aside = few || cap <= 0.85 * body.cap;
+    // Beside prose, some notes are notes; beside short entries (a table of contents, a bill) they belong to them.
+    let lines: Vec<u32> = main.iter().flat_map(|d| &d.region.lines).map(|l| l.bounds.width()).collect();
+    let widest = lines.iter().copied().max().unwrap_or(0);
+    let prose = lines.iter().filter(|&&w| w * 10 >= widest * 7).count() * 2 > lines.len();
+    let aside = few && prose || cap <= 0.85 * body.cap;
     let mut before: Vec<Vec<Segment>> = vec![Vec::new(); main.len() + 1];
     let mut after: Vec<Vec<Segment>> = vec![Vec::new(); main.len() + 1];
     let mut placed: Vec<Option<bool>> = vec![None; main.len() + 1];
@@ -180,9 +184,11 @@ fn label(mut drafts: Vec<Draft>, page: &Analysis, body: &Body) -> Vec<Region> {
             let gap = b.segment.baseline - a.segment.baseline;
             (gap > 0.0).then_some(gap)
         };
+        let column = drafts[index].column;
+        let left = drafts.iter().filter(|d| d.column == column).map(|d| d.region.bounds.x0).min().unwrap_or(0);
         let above = index.checked_sub(1).and_then(|i| distance(i, index));
         let below = distance(index, index + 1);
-        if heading::is_heading(&drafts[index].lines, body, above, below) {
+        if heading::is_heading(&drafts[index].lines, body, left, above, below) {
             drafts[index].region.label = Label::ParagraphTitle;
             drafts[index].region.preformatted = false;
         }
@@ -201,6 +207,7 @@ fn label(mut drafts: Vec<Draft>, page: &Analysis, body: &Body) -> Vec<Region> {
 
 /// Short text right below (or above) a picture, set small or centred on it, is its caption.
 fn captions(regions: &mut [Region], caps: &[f32], body: &Body) {
+    let widest = regions.iter().filter(|r| r.label == Label::Text).map(|r| r.bounds.width()).max().unwrap_or(0);
     for index in 0..regions.len() {
         if !matches!(regions[index].label, Label::Image | Label::Table) {
             continue;
@@ -217,7 +224,8 @@ fn captions(regions: &mut [Region], caps: &[f32], body: &Body) {
                 && (1..=4).contains(&r.lines.len())
                 && !beside
                 && gap <= 2.0 * body.leading
-                && (middle || cap <= 0.92 * body.cap && b.x0 < figure.x1 && figure.x0 < b.x1)
+                && (middle && b.width() * 5 <= widest * 4
+                    || cap <= 0.92 * body.cap && b.x0 < figure.x1 && figure.x0 < b.x1)
         };
         let below = index + 1;
         if below < regions.len() && fits(&regions[below], caps[below]) {

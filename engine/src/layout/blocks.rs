@@ -10,24 +10,25 @@ pub(super) struct TextLine {
     pub(super) segment: Segment,
     /// Height of capitals and ascenders.
     pub(super) cap: f32,
+    /// Stroke width over the height of capitals.
+    pub(super) weight: f32,
     /// Whether it is monospaced, where it can be told.
     pub(super) mono: Option<bool>,
     /// A bullet that was cut from its start.
     pub(super) bullet: Option<Rect>,
+    /// Whether other pieces of its row, far from it, are lines of their own.
+    pub(super) piece: bool,
 }
 
 impl TextLine {
     pub(super) fn new(segment: Segment, pitch: Option<f32>) -> Self {
         let cap = capitals(&segment);
-        let mono = match mono::pitch(&segment) {
-            Some(own) if segment.letters.len() >= 30 || pitch.is_none_or(|p| (own / p - 1.0).abs() < 0.04) => {
-                Some(true)
-            }
-            Some(_) => Some(false),
-            None if segment.letters.len() >= 12 => Some(false),
-            None => pitch.and_then(|pitch| mono::fits(&segment, pitch)),
+        let mono = match pitch {
+            Some(pitch) => mono::fits(&segment, pitch),
+            None => Some(false),
         };
-        Self { segment, cap, mono, bullet: None }
+        let weight = segment.weight * segment.size / cap;
+        Self { segment, cap, weight, mono, bullet: None, piece: false }
     }
 
     /// The line's box.
@@ -84,7 +85,11 @@ impl Body {
         let lines: Vec<TextLine> = segments.iter().map(|s| TextLine::new(s.clone(), None)).collect();
         let cap = weighted(lines.iter().map(|l| (l.cap, l.segment.letters.len()))).unwrap_or(1.3 * text);
         let weight = weighted(
-            lines.iter().filter(|l| l.mono != Some(true)).map(|l| (l.segment.weight, l.segment.letters.len())),
+            lines
+                .iter()
+                .zip(segments)
+                .filter(|(_, s)| mono::pitch(s).is_none())
+                .map(|(l, s)| (l.weight, s.letters.len())),
         )
         .unwrap_or(0.15);
         let mut order: Vec<&Segment> = segments.iter().filter(|s| s.letters.len() >= 4).collect();
@@ -153,25 +158,36 @@ pub(super) fn lines_of(column: Vec<Segment>, body: &Body) -> Vec<TextLine> {
                 None => pieces.push(segment),
             }
         }
-        out.extend(pieces.into_iter().map(|s| TextLine::new(s, body.pitch)));
+        let piece = pieces.len() > 1;
+        out.extend(pieces.into_iter().map(|s| TextLine { piece, ..TextLine::new(s, body.pitch) }));
     }
     settle_mono(&mut out, body);
     out
 }
 
-/// A line between two lines of the other kind, set like them, is of their kind; lines too short to tell are set like the
-/// line before (or after) them.
+/// A line between two lines of the other kind, set like them, is of their kind; so is a short line that ends a paragraph.
+/// Lines too short to tell are set like the line before (or after) them.
 fn settle_mono(lines: &mut [TextLine], body: &Body) {
-    for index in 1..lines.len().saturating_sub(1) {
-        let (before, line, after) = (&lines[index - 1], &lines[index], &lines[index + 1]);
-        if before.mono.is_none() || before.mono != after.mono || line.mono == before.mono {
-            continue;
-        }
-        let steps = [line.segment.baseline - before.segment.baseline, after.segment.baseline - line.segment.baseline];
-        let close = steps.iter().all(|step| *step < 1.25 * body.leading && *step > 0.0);
-        let flush = line.bounds().x0.abs_diff(before.bounds().x0).min(line.bounds().x0.abs_diff(after.bounds().x0));
-        if close && (flush as f32) < 0.6 * body.cap {
-            lines[index].mono = before.mono;
+    let follows = |a: &TextLine, b: &TextLine| {
+        let step = b.segment.baseline - a.segment.baseline;
+        step > 0.0 && step < 1.25 * body.leading
+    };
+    let flush = |a: &TextLine, b: &TextLine| a.bounds().x0.abs_diff(b.bounds().x0) as f32 <= 0.6 * body.cap;
+    for _ in 0..2 {
+        for index in 1..lines.len() {
+            let (before, line) = (&lines[index - 1], &lines[index]);
+            if before.mono.is_none() || line.mono == before.mono || !follows(before, line) {
+                continue;
+            }
+            let between = lines.get(index + 1).is_some_and(|after| {
+                after.mono == before.mono
+                    && follows(line, after)
+                    && (before.mono == Some(true) || flush(before, line) || flush(line, after))
+            });
+            let ends = line.segment.letters.len() < 24 && flush(before, line) && before.mono == Some(false);
+            if between || ends {
+                lines[index].mono = before.mono;
+            }
         }
     }
     let known: Vec<Option<bool>> = lines.iter().map(|l| l.mono).collect();
@@ -211,7 +227,7 @@ fn breaks(paragraph: &[TextLine], line: &TextLine, next: Option<&TextLine>, righ
     let size = line.segment.size.max(last.segment.size);
     let step = line.segment.baseline - last.segment.baseline;
     // Pieces of one row are apart.
-    if step < 0.5 * size.min(body.cap) {
+    if step < 0.5 * size.min(body.cap) || line.piece || last.piece {
         return true;
     }
     let mono = (last.mono == Some(true), line.mono == Some(true));
@@ -228,17 +244,12 @@ fn breaks(paragraph: &[TextLine], line: &TextLine, next: Option<&TextLine>, righ
     if mono.0 {
         return step > 2.6 * leading.min(body.leading * scale);
     }
-    let ratio = line.cap / last.cap;
+    let (ratio, sizes) = (line.cap / last.cap, line.segment.size / last.segment.size);
     let letters = line.segment.letters.len().min(last.segment.letters.len());
-    if step > (1.14 * leading).max(leading + 3.0) || (!(0.8..=1.25).contains(&ratio) && letters >= 5) {
+    if step > (1.14 * leading).max(leading + 3.0)
+        || !(0.8..=1.25).contains(&ratio) && !(0.85..=1.18).contains(&sizes) && letters >= 10
+    {
         return true;
-    }
-    let bold = |l: &TextLine| l.segment.weight > 1.28 * body.weight;
-    if bold(line) != bold(last) && letters >= 4 {
-        let weights = line.segment.weight / last.segment.weight;
-        if !(0.78..=1.28).contains(&weights) {
-            return true;
-        }
     }
     let tolerance = (0.8 * body.cap.min(line.cap)) as i64;
     let x0 = i64::from(line.bounds().x0);
@@ -252,12 +263,14 @@ fn breaks(paragraph: &[TextLine], line: &TextLine, next: Option<&TextLine>, righ
         }
         if indent > tolerance {
             // A hanging indent goes on; a first line's indent comes back.
-            let hangs = !short
-                && next.is_none_or(|n| {
-                    (i64::from(n.bounds().x0) - x0).abs() <= tolerance
-                        || i64::from(n.bounds().x0) < x0 - tolerance
-                            && n.segment.baseline - line.segment.baseline > 1.14 * leading
-                });
+            let after_mark =
+                super::list::numbered(first).is_some_and(|text| i64::from(text).abs_diff(x0) as i64 <= tolerance);
+            let aligned = next.is_none_or(|n| {
+                let n0 = i64::from(n.bounds().x0);
+                let far = n.segment.baseline - line.segment.baseline > 1.14 * leading;
+                (n0 - x0).abs() <= tolerance || n0 < x0 - tolerance && far
+            });
+            let hangs = after_mark || !short && aligned;
             return !hangs;
         }
         return short;

@@ -23,6 +23,13 @@ impl Item {
         }
     }
 
+    fn text(&self) -> Option<&Segment> {
+        match self {
+            Item::Text(segment) => Some(segment),
+            _ => None,
+        }
+    }
+
     /// Vertical extent that decides about bands: a line's letters without what hangs below or sticks out above.
     fn extent(&self) -> (i64, i64) {
         let b = self.bounds();
@@ -115,6 +122,13 @@ struct Gutter {
     span: Interval,
 }
 
+impl Gutter {
+    fn is_left(&self, item: &Item) -> bool {
+        let b = item.bounds();
+        i64::from(b.x0) + i64::from(b.x1) < self.span.0 + self.span.1
+    }
+}
+
 fn split(items: Vec<Item>, text: f32, depth: usize, out: &mut Vec<Block>) {
     let found = bands(&items);
     let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
@@ -127,14 +141,47 @@ fn split(items: Vec<Item>, text: f32, depth: usize, out: &mut Vec<Block>) {
             index += 1;
             continue;
         };
-        pile(std::mem::take(&mut stack), out);
-        let members: Vec<Item> = found[gutter.first..=gutter.last]
+        let mut members: Vec<Item> = found[gutter.first..=gutter.last]
             .iter()
             .flat_map(|band| &band.items)
             .filter_map(|&i| items[i].take())
             .collect();
-        side_by_side(members, &gutter, text, depth, out);
         index = gutter.last + 1;
+        let (left, right): (Vec<Item>, Vec<Item>) = members.iter().cloned().partition(|item| gutter.is_left(item));
+        let pictures = members.iter().any(|item| matches!(item, Item::Figure(_)));
+        if pictures {
+            // Text beside a picture may begin above it.
+            let top = found[gutter.first].y0;
+            let close = |item: &Item, top: i64| {
+                let b = item.bounds();
+                let clear = i64::from(b.x1) <= gutter.span.0 || i64::from(b.x0) >= gutter.span.1;
+                clear && matches!(item, Item::Text(_)) && ((top - item.extent().1) as f32) < 1.3 * text
+            };
+            let mut top = top;
+            while stack.last().is_some_and(|item| close(item, top))
+                && let Some(item) = stack.pop()
+            {
+                top = top.min(item.extent().0);
+                members.push(item);
+            }
+        } else if is_margin(&left, &right) || is_margin(&right, &left) || is_marks(&left, text) {
+            // The column goes on above and below its notes.
+            let clear = |item: &Item| {
+                let b = item.bounds();
+                matches!(item, Item::Text(_)) && (i64::from(b.x1) <= gutter.span.0 || i64::from(b.x0) >= gutter.span.1)
+            };
+            let from = stack.iter().rposition(|item| !clear(item)).map_or(0, |last| last + 1);
+            members.extend(stack.drain(from..));
+            while let Some(band) = found.get(index)
+                && band.gaps.iter().any(|g| g.0 <= gutter.span.0 && g.1 >= gutter.span.1)
+                && ((band.y0 - found[index - 1].y1) as f32) < 4.0 * text
+            {
+                members.extend(band.items.iter().filter_map(|&i| items[i].take()));
+                index += 1;
+            }
+        }
+        pile(std::mem::take(&mut stack), out);
+        side_by_side(members, &gutter, text, depth, out);
     }
     pile(stack, out);
 }
@@ -181,43 +228,65 @@ fn side_by_side(members: Vec<Item>, gutter: &Gutter, text: f32, depth: usize, ou
         out.push(Block::Grid(segments));
         return;
     }
-    let middle = (gutter.span.0 + gutter.span.1) / 2;
-    let (left, right): (Vec<Item>, Vec<Item>) =
-        members.into_iter().partition(|item| i64::from(item.bounds().x0 + item.bounds().x1) / 2 < middle);
-    for (main, side) in [(&right, &left), (&left, &right)] {
-        if let Some(notes) = margin(main, side) {
-            let mut blocks = Vec::new();
-            split(main.clone(), text, depth - 1, &mut blocks);
-            out.push(Block::Margined { main: blocks, notes });
-            return;
-        }
+    let (left, right): (Vec<Item>, Vec<Item>) = members.into_iter().partition(|item| gutter.is_left(item));
+    if is_marks(&left, text) {
+        pile(left.into_iter().chain(right).collect(), out);
+        return;
     }
+    let (left, right) = match margin(right, left) {
+        Ok((main, notes)) => return margined(main, notes, text, depth, out),
+        Err((right, left)) => (left, right),
+    };
+    let (left, right) = match margin(left, right) {
+        Ok((main, notes)) => return margined(main, notes, text, depth, out),
+        Err(sides) => sides,
+    };
     split(left, text, depth - 1, out);
     split(right, text, depth - 1, out);
 }
 
-/// The segments of `side` when they are notes or numbers set beside the lines of `main`.
-fn margin(main: &[Item], side: &[Item]) -> Option<Vec<Segment>> {
-    let text = |items: &[Item]| -> Option<Vec<Segment>> {
-        items
-            .iter()
-            .map(|item| match item {
-                Item::Text(segment) => Some(segment.clone()),
-                _ => None,
-            })
-            .collect()
-    };
-    let notes = text(side)?;
-    let lines: Vec<&Segment> = main
-        .iter()
-        .filter_map(|item| match item {
-            Item::Text(segment) => Some(segment),
-            _ => None,
-        })
-        .collect();
+fn margined(main: Vec<Item>, notes: Vec<Segment>, text: f32, depth: usize, out: &mut Vec<Block>) {
+    let mut blocks = Vec::new();
+    split(main, text, depth - 1, &mut blocks);
+    out.push(Block::Margined { main: blocks, notes });
+}
+
+/// Whether items are the bullets or numbers of a list.
+fn is_marks(items: &[Item], text: f32) -> bool {
+    let marks = items.iter().filter(|item| matches!(item, Item::Text(s) if super::list::is_mark(s, text))).count();
+    marks * 10 >= items.len() * 8
+}
+
+/// Divides two sides of a gutter into a column and the notes or numbers set beside its lines; gives them back when
+/// `side` is no such margin.
+#[expect(clippy::type_complexity, reason = "both ways out are the two sides again")]
+fn margin(mut main: Vec<Item>, side: Vec<Item>) -> Result<(Vec<Item>, Vec<Segment>), (Vec<Item>, Vec<Item>)> {
+    if !is_margin(&main, &side) {
+        return Err((main, side));
+    }
+    let mut notes: Vec<Segment> = Vec::new();
+    for item in side {
+        match item {
+            Item::Text(segment) => notes.push(segment),
+            other => main.push(other),
+        }
+    }
+    // The number of a heading hangs in the margin too, but is larger than the notes.
+    let mut sizes: Vec<f32> = notes.iter().map(|n| n.size).collect();
+    sizes.sort_by(f32::total_cmp);
+    let usual = sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
+    let (notes, large): (Vec<Segment>, Vec<Segment>) = notes.into_iter().partition(|n| n.size <= 1.3 * usual);
+    main.extend(large.into_iter().map(Item::Text));
+    Ok((main, notes))
+}
+
+/// Whether the items of `side` are notes or numbers set beside the lines of `main`.
+fn is_margin(main: &[Item], side: &[Item]) -> bool {
+    let lines: Vec<&Segment> = main.iter().filter_map(Item::text).collect();
+    let notes: Vec<&Segment> = side.iter().filter_map(Item::text).collect();
     let width = |items: &[Item]| items.iter().fold(Rect::default(), |all, i| all.union(&i.bounds())).width();
-    if lines.len() < 2 || width(side) * 100 > width(main) * 35 {
-        return None;
+    if notes.len() < side.len() || notes.is_empty() || lines.len() < 2 || width(side) * 100 > width(main) * 35 {
+        return false;
     }
     let aligned = notes
         .iter()
@@ -228,7 +297,33 @@ fn margin(main: &[Item], side: &[Item]) -> Option<Vec<Segment>> {
             })
         })
         .count();
-    (aligned * 10 >= notes.len() * 8).then_some(notes)
+    aligned * 10 >= notes.len() * 8
+}
+
+/// Whether what stands on one side of a gutter is as narrow as a number.
+fn has_narrow_side(band: &Band, items: &[Option<Item>], span: Interval, text: f32) -> bool {
+    let side = |left: bool| {
+        let held = band.items.iter().filter_map(|&i| items[i].as_ref()).map(Item::bounds);
+        held.filter(|b| (i64::from(b.x1) <= span.0) == left).fold(Rect::default(), |all, b| all.union(&b)).width()
+    };
+    side(true).min(side(false)) as f32 <= 4.0 * text
+}
+
+/// Whether a single row is a full line with a short note beside it.
+fn is_note(band: &Band, items: &[Option<Item>], span: Interval, rows: usize, text: f32) -> bool {
+    let sides: (Vec<&Segment>, Vec<&Segment>) = band
+        .items
+        .iter()
+        .filter_map(|&i| items[i].as_ref().and_then(Item::text))
+        .partition(|s| i64::from(s.bounds.x1) <= span.0);
+    let width = |side: &[&Segment]| side.iter().fold(Rect::default(), |all, s| all.union(&s.bounds)).width() as f32;
+    let size = |side: &[&Segment]| side.iter().map(|s| s.size).fold(0.0, f32::max);
+    let of = |line: &[&Segment], note: &[&Segment]| {
+        width(line) >= 18.0 * text
+            && width(note) <= 0.3 * width(line)
+            && (rows >= 2 || width(note) <= 4.0 * text && size(note) <= 0.85 * size(line))
+    };
+    sides.0.len() + sides.1.len() == band.items.len() && (of(&sides.0, &sides.1) || of(&sides.1, &sides.0))
 }
 
 /// The longest gutter that starts at band `start`.
@@ -278,8 +373,24 @@ fn gutter_at(found: &[Band], items: &[Option<Item>], start: usize, text: f32) ->
         let height: i64 = both.iter().map(|&b| found[b].y1 - found[b].y0).sum();
         let supported = both.len() >= 2 || height as f32 >= 3.0 * text;
         let lone_rows = both.len() < 3 && height as f32 <= 3.0 * text;
-        if !supported || lone_rows {
+        // Wide word spaces of a few justified lines may lie below each other; other lines of the paragraph cross them.
+        let clear = |band: Option<&Band>| {
+            band.is_none_or(|band| {
+                let apart = (found[start].y0 - band.y1).max(band.y0 - found[end].y1) as f32 > 1.8 * text;
+                apart && both.len() > 1 || band.gaps.iter().any(|g| g.0 <= span.0 && g.1 >= span.1)
+            })
+        };
+        let around_clear = clear(start.checked_sub(1).and_then(|i| found.get(i))) && clear(found.get(end + 1));
+        let pictures = found[start..=end].iter().any(has_figure);
+        let narrow = both.len() >= 3 && both.iter().all(|&band| has_narrow_side(&found[band], items, span, text));
+        if both.len() < 5 && !pictures && !narrow && !around_clear && ((span.1 - span.0) as f32) < 3.0 * text {
             continue;
+        }
+        if !supported || lone_rows {
+            let noted = both.iter().all(|&band| is_note(&found[band], items, span, both.len(), text));
+            if !noted || !around_clear {
+                continue;
+            }
         }
         let longer = best.as_ref().is_none_or(|b| (end, span.1 - span.0) > (b.last, b.span.1 - b.span.0));
         if longer {

@@ -38,10 +38,13 @@ fn edge(regions: &mut [Region], paragraphs: &[Vec<TextLine>], rules: &Rules, bod
             && (near(rule) - far(&hull).min(near(rule))) as f32 <= 1.5 * body.leading
     });
     let margin = f64::from(near(&hull)) / f64::from(page.1.max(1));
+    // Digits stand as high as capitals, and small capitals are heavy for their height.
     let plain = row.iter().all(|&i| {
-        paragraphs[i].iter().all(|l| {
-            l.cap <= 1.2 * body.cap && (l.segment.weight <= 1.25 * body.weight || ruled || l.segment.letters.len() <= 5)
-        }) && regions[i].list_item.is_none()
+        let few = is_number(&paragraphs[i]);
+        let style = |l: &TextLine| {
+            l.cap <= if few { 1.6 } else { 1.2 } * body.cap && (few || ruled || l.weight <= 1.5 * body.weight)
+        };
+        paragraphs[i].iter().all(style) && regions[i].list_item.is_none()
     });
     let numbers = row.iter().filter(|&&i| is_number(&paragraphs[i])).count();
     let wide = hull.width() * 2 > content.width() && row.len() >= 2;

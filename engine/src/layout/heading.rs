@@ -4,20 +4,32 @@ use super::blocks::{Body, TextLine};
 use crate::region::{Label, Region, Role};
 
 /// Whether a paragraph is set like a heading.
-pub(super) fn is_heading(paragraph: &[TextLine], body: &Body, above: Option<f32>, below: Option<f32>) -> bool {
+pub(super) fn is_heading(
+    paragraph: &[TextLine],
+    body: &Body,
+    left: u32,
+    above: Option<f32>,
+    below: Option<f32>,
+) -> bool {
     let Some(first) = paragraph.first() else { return false };
-    if paragraph.len() > 3 || first.bullet.is_some() || first.mono == Some(true) {
+    if paragraph.len() > 3 || first.bullet.is_some() || first.mono == Some(true) && first.cap < 1.35 * body.cap {
         return false;
     }
     let letters: usize = paragraph.iter().map(|l| l.segment.letters.len()).sum();
-    if letters < 3 {
+    let tall = |l: &TextLine| l.segment.letters.iter().filter(|c| c.bounds.height() as f32 >= 0.5 * l.cap).count();
+    if paragraph.iter().map(tall).sum::<usize>() < 5 {
         return false;
     }
     let mean = |value: &dyn Fn(&TextLine) -> f32| {
         paragraph.iter().map(|l| value(l) * l.segment.letters.len() as f32).sum::<f32>() / letters as f32
     };
-    let (cap, weight) = (mean(&|l| l.cap), mean(&|l| l.segment.weight * l.segment.size / l.cap));
-    let large = cap >= 1.18 * body.cap;
+    let (cap, weight) = (mean(&|l| l.cap), mean(&|l| l.weight));
+    if letters > if cap >= 1.5 * body.cap { 200 } else { 90 } {
+        return false;
+    }
+    // A formula is as large by its brackets, but set in from the column's edge.
+    let flush = first.bounds().x0 as f32 <= left as f32 + 0.6 * body.cap;
+    let large = cap >= 1.4 * body.cap || cap >= 1.18 * body.cap && flush;
     let bold = letters >= 5 && weight >= 1.22 * body.weight && paragraph.len() <= 2;
     let apart = above.is_none_or(|gap| gap >= 1.25 * body.leading);
     let close = below.is_none_or(|gap| gap >= 0.8 * body.leading);

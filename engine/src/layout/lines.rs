@@ -105,7 +105,12 @@ pub(super) fn segments(letters: &[Component], text: f32) -> Vec<Segment> {
     for &letter in &order {
         if tall(letter) {
             towers.push(*letter);
-        } else if !sweep.offer(letter, !small(letter)) {
+            continue;
+        }
+        // Commas and exponents of some size hang beside the band of the letters.
+        let hanging = (letter.bounds.height() as f32) < 0.8 * text;
+        let taken = sweep.offer(letter, !small(letter)) || hanging && sweep.offer(letter, false);
+        if !taken {
             if core(letter) {
                 sweep.start(*letter);
             } else {

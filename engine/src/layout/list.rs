@@ -26,21 +26,38 @@ pub(super) fn cut_bullet(line: &mut TextLine) {
     }
 }
 
-/// Whether the first word of a line is a number or letter with a full stop or bracket; where the text after it starts.
-fn numbered(line: &TextLine) -> Option<u32> {
-    let words = line.words();
-    let (word, next) = (words.first()?, words.get(1)?);
-    if word.width() as f32 > 3.5 * line.cap {
-        return None;
+/// Whether a line starts with a number or letter and a full stop or bracket; where the text after it starts.
+pub(super) fn numbered(line: &TextLine) -> Option<u32> {
+    let letters = &line.segment.letters;
+    let gap = |index: usize| Some(letters.get(index + 1)?.bounds.x0 as f32 - letters.get(index)?.bounds.x1 as f32);
+    // The mark is at most five letters long and ends at a gap.
+    for last in 1..5 {
+        let b = letters.get(last)?.bounds;
+        let (w, h) = (b.width() as f32, b.height() as f32);
+        let low = (b.y1 as f32 - line.segment.baseline).abs() <= 0.2 * line.cap;
+        let stop = h <= 0.35 * line.cap && w <= 0.35 * line.cap && low;
+        let bracket = h >= 1.1 * line.cap && w <= 0.5 * line.cap;
+        let apart = gap(last)? >= 0.35 * line.cap;
+        if (stop || bracket) && apart {
+            return letters.get(last + 1).map(|c| c.bounds.x0);
+        }
+        if gap(last)? >= 0.5 * line.cap {
+            return None;
+        }
     }
-    let letters: Vec<_> = line.segment.letters.iter().filter(|c| c.bounds.x1 <= word.x1).collect();
-    let last = letters.last()?.bounds;
+    None
+}
+
+/// Whether a segment that stands alone beside a line can be a list mark: a bullet, or a number with a stop or bracket.
+pub(super) fn is_mark(segment: &Segment, text: f32) -> bool {
+    let letters = &segment.letters;
+    let Some(last) = letters.last().map(|c| c.bounds) else { return false };
     let (w, h) = (last.width() as f32, last.height() as f32);
-    let stop = h <= 0.35 * line.cap
-        && w <= 0.35 * line.cap
-        && (last.y1 as f32 - line.segment.baseline).abs() <= 0.2 * line.cap;
-    let bracket = h >= 1.1 * line.cap && w <= 0.5 * line.cap;
-    ((stop || bracket) && (2..=5).contains(&letters.len())).then_some(next.x0)
+    let solid = letters.first().is_some_and(|c| c.density() >= 0.6);
+    let bullet = letters.len() == 1 && w <= 1.5 * text && (h <= 0.4 * text || h <= 0.95 * text && solid);
+    let stop = h <= 0.4 * text && w <= 0.4 * text && (last.y1 as f32 - segment.baseline).abs() <= 0.25 * text;
+    let bracket = h >= 1.25 * segment.size.min(1.2 * text) && w <= 0.5 * h;
+    bullet || (2..=6).contains(&letters.len()) && (stop || bracket)
 }
 
 /// Marks paragraphs that are list items. `paragraphs` are the lines of the regions in reading order (none for others).

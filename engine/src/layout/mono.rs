@@ -19,8 +19,8 @@ pub(super) fn pitch(segment: &Segment) -> Option<f32> {
     let near: Vec<f32> = steps.iter().copied().filter(|s| (s / rough - 1.0).abs() < 0.2).collect();
     let pitch = near.iter().sum::<f32>() / near.len().max(1) as f32;
     let single = steps.iter().filter(|&&s| (s / pitch - 1.0).abs() < 0.17).count();
-    let whole = steps.iter().filter(|&&s| (s / pitch - (s / pitch).round().max(1.0)).abs() < 0.2).count();
-    (single * 100 >= steps.len() * 55 && whole * 100 >= steps.len() * 84).then_some(pitch)
+    let agree = coherence(&middles, pitch) >= 0.75;
+    (single * 100 >= steps.len() * 50 && agree).then_some(pitch)
 }
 
 /// Whether `right` continues the grid of `left` with this pitch.
@@ -30,8 +30,12 @@ pub(super) fn same_grid(left: &Segment, right: &Segment, pitch: f32) -> bool {
     (cells - cells.round()).abs() < 0.25 && (left.baseline - right.baseline).abs() < 0.35 * left.size.max(right.size)
 }
 
-/// Centres of the letters, parts of one letter (dots, quotes, equal signs) taken together.
 fn middles(segment: &Segment) -> Vec<f32> {
+    spans(segment).iter().map(|s| (s.0 + s.1) as f32 / 2.0).collect()
+}
+
+/// Left and right ends of the letters, parts of one letter (dots, quotes, equal signs) taken together.
+fn spans(segment: &Segment) -> Vec<(u32, u32)> {
     let mut spans: Vec<(u32, u32)> = Vec::new();
     for letter in &segment.letters {
         let b = letter.bounds;
@@ -40,19 +44,39 @@ fn middles(segment: &Segment) -> Vec<f32> {
             _ => spans.push((b.x0, b.x1)),
         }
     }
-    spans.iter().map(|s| (s.0 + s.1) as f32 / 2.0).collect()
+    spans
 }
 
-/// Whether a short segment stands on a grid of the given pitch; `None` when it has too few letters.
+/// Whether a segment stands on a grid of the given pitch; `None` when it has too few letters to tell.
 pub(super) fn fits(segment: &Segment, pitch: f32) -> Option<bool> {
-    let middles = middles(segment);
+    let middles = single(segment, 1.3 * pitch);
     if middles.len() < 5 {
         return None;
     }
-    let whole = middles
-        .windows(2)
-        .map(|w| (w[1] - w[0]) / pitch)
-        .filter(|cells| (cells - cells.round()).abs() < 0.18 && *cells > 0.6)
-        .count();
-    Some(whole * 100 >= (middles.len() - 1) * 85)
+    Some(coherence(&middles, pitch) >= if middles.len() < WINDOW { 0.85 } else { 0.72 })
+}
+
+/// Letters looked at together: few enough that a slightly wrong pitch does not add up.
+const WINDOW: usize = 10;
+
+/// How well centres agree on their phase in a grid, from 0 (none) to 1, averaged over windows of letters. Proportional
+/// type comes out near 0.35.
+fn coherence(middles: &[f32], pitch: f32) -> f32 {
+    let windows: Vec<&[f32]> =
+        if middles.len() < WINDOW { vec![middles] } else { middles.windows(WINDOW).step_by(3).collect() };
+    let of = |window: &&[f32]| {
+        let (mut cosine, mut sine) = (0.0f32, 0.0f32);
+        for middle in *window {
+            let phase = middle / pitch * std::f32::consts::TAU;
+            cosine += phase.cos();
+            sine += phase.sin();
+        }
+        cosine.hypot(sine) / window.len() as f32
+    };
+    windows.iter().map(of).sum::<f32>() / windows.len().max(1) as f32
+}
+
+/// Centres of the letters that are not several which touch.
+fn single(segment: &Segment, widest: f32) -> Vec<f32> {
+    spans(segment).iter().filter(|s| (s.1 - s.0) as f32 <= widest).map(|s| (s.0 + s.1) as f32 / 2.0).collect()
 }
