@@ -231,12 +231,17 @@ fn is_mark(c: char, rest: &str, after: Option<char>, marks: &Marks) -> bool {
         '~' => marks.tildes,
         '$' => marks.dollars,
         '|' => marks.pipes,
-        '<' => next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?')),
+        '<' => next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?')) || is_mail(rest),
         '&' => is_entity(rest),
         '[' => matches!(next, Some('^' | '[')),
         ']' => next == Some('(') || (marks.definition && matches!(next, Some(':' | '['))),
         _ => false,
     }
+}
+
+/// Whether what follows a `<` could be a mail address, which may begin with almost anything.
+fn is_mail(rest: &str) -> bool {
+    rest.chars().take(320).take_while(|c| !c.is_whitespace()).any(|c| c == '@')
 }
 
 /// Whether what follows an `&` makes it an entity.
