@@ -96,7 +96,7 @@ pub(super) fn markdown(text: &str) -> String {
     let inside = Inside { several_lines: text.contains('\n'), ..Inside::default() };
     let lines = text.split('\n').map(|line| {
         let line = line.trim_matches([' ', '\t']);
-        escape_start(&escape_line(line, inside), line)
+        escape_start(&escape_line(line, inside), line, inside.several_lines)
     });
     lines.collect::<Vec<_>>().join("\\\n")
 }
@@ -147,8 +147,6 @@ struct Marks {
     dollars: bool,
     tildes: bool,
     pipes: bool,
-    /// Whether the line could define a link.
-    definition: bool,
 }
 
 fn escape_line(line: &str, inside: Inside) -> String {
@@ -161,7 +159,6 @@ fn escape_line(line: &str, inside: Inside) -> String {
         dollars: has_math || literal('$') > 1 || inside.several_lines,
         tildes: literal('~') > 1 || inside.several_lines,
         pipes: inside.several_lines || inside.cell,
-        definition: line.starts_with('['),
     };
     let mut out = String::with_capacity(line.len() + 8);
     for (at, span) in pieces.iter().enumerate() {
@@ -234,7 +231,7 @@ fn is_mark(c: char, rest: &str, after: Option<char>, marks: &Marks) -> bool {
         '<' => next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?')) || is_mail(rest),
         '&' => is_entity(rest),
         '[' => matches!(next, Some('^' | '[')),
-        ']' => next == Some('(') || (marks.definition && matches!(next, Some(':' | '['))),
+        ']' => next == Some('('),
         _ => false,
     }
 }
@@ -253,7 +250,7 @@ fn is_entity(rest: &str) -> bool {
 }
 
 /// Escapes what would turn the beginning of a line into a heading, quotation, list, rule, fence or definition.
-fn escape_start(escaped: &str, line: &str) -> String {
+fn escape_start(escaped: &str, line: &str, several_lines: bool) -> String {
     let Some(first) = line.chars().next() else { return escaped.to_string() };
     let ends_mark =
         |length: usize| line.get(length..).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']));
@@ -278,10 +275,8 @@ fn escape_start(escaped: &str, line: &str) -> String {
             }
             false
         }
-        '[' => {
-            // A task box, or a reference that a definition elsewhere would turn into a link.
-            line.len() >= 3 && matches!(line.get(1..3), Some(" ]" | "x]" | "X]"))
-        }
+        // A link definition, or a task box.
+        '[' => several_lines || line.contains("]:") || matches!(line.get(1..3), Some(" ]" | "x]" | "X]")),
         _ => false,
     };
     if needs && !escaped.starts_with('\\') { format!("\\{escaped}") } else { escaped.to_string() }

@@ -70,7 +70,7 @@ impl Flow {
         let numbers = formula_numbers(&page.regions);
         for (index, result) in page.regions.iter().enumerate() {
             let furniture = result.region.label.role() == Role::Furniture;
-            let is_used_number = numbers.iter().any(|number| *number == Some(index));
+            let is_used_number = numbers.contains(&Some(index));
             if (furniture && !options.furniture) || is_used_number {
                 continue;
             }

@@ -78,7 +78,7 @@ fn violations(value: &Value, schema: &Value, root: &Value, at: &str) -> Vec<Stri
         "null" => value.is_null(),
         _ => false,
     };
-    if !types.is_empty() && !types.iter().any(|name| fits(name)) {
+    if !types.is_empty() && !types.iter().any(fits) {
         found.push(format!("{at}: {value} is no {types:?}"));
     }
     if schema.get("enum").and_then(Value::as_array).is_some_and(|options| !options.contains(value)) {
