@@ -1,7 +1,7 @@
 //! What was read must be what a Markdown tool shows.
 
 use proptest::prelude::*;
-use pulldown_cmark::{Event, Options, Parser, Tag};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::escape;
 use super::export_tests::{document, lines_region, page, region};
@@ -190,6 +190,75 @@ fn headings_and_captions_show_as_read() {
     }
 }
 
+/// The skeleton of a document: lists with their numbers, items, paragraphs, formulas.
+fn skeleton(source: &str) -> String {
+    let mut shown = String::new();
+    for event in Parser::new_ext(source, Options::ENABLE_MATH) {
+        match event {
+            Event::Start(Tag::List(None)) => shown.push_str("[ul "),
+            Event::Start(Tag::List(Some(first))) => shown.push_str(&format!("[ol{first} ")),
+            Event::Start(Tag::Item) => shown.push_str("(li "),
+            Event::Start(Tag::Paragraph) => shown.push_str("(p "),
+            Event::End(TagEnd::List(_)) => shown.push(']'),
+            Event::End(TagEnd::Item | TagEnd::Paragraph) => shown.push(')'),
+            Event::Text(text) => shown.push_str(&text),
+            Event::Html(_) | Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => {}
+            other => shown.push_str(&format!("{other:?}")),
+        }
+    }
+    shown
+}
+
+#[test]
+fn lists_are_seen_as_lists() {
+    let item = |depth, marker, text: &str| {
+        let mut item = lines_region(Label::Text, text);
+        item.region.list_item = Some(ListItem { depth, marker });
+        item
+    };
+    use Marker::{Bullet, Number};
+    let items = vec![
+        item(0, Bullet, "a"),
+        item(1, Number, "1. b"),
+        item(2, Bullet, "c"),
+        item(1, Number, "2. d"),
+        item(1, Number, "5. e"),
+        item(0, Bullet, "f"),
+        item(1, Number, "3. g"),
+        item(0, Number, "9. h"),
+        item(0, Number, "10. i"),
+        item(1, Bullet, "j"),
+        item(0, Number, "12) k"),
+        item(0, Number, "14) l"),
+    ];
+    let source = markdown(&document(vec![page(0, items)]), &ExportOptions::default());
+    assert_eq!(
+        skeleton(&source),
+        "[ul (li (p a)[ol1 (li b[ul (li c)])(li d)][ol5 (li e)])(li (p f)[ol3 (li g)])][ol9 (li h)(li i[ul (li j)])][ol12 (li k)][ol14 (li l)]",
+        "source: {source}"
+    );
+}
+
+#[test]
+fn displayed_formulas_are_seen_as_formulas() {
+    for latex in [
+        "x",
+        "a\n= b\n- c",
+        "- x\n+ y",
+        "> 0\n===\n1. x\n* z",
+        "\\begin{aligned}\n a &<b \\\\\n\n # c\n\\end{aligned}",
+        "#\n```\n~~~",
+    ] {
+        let source =
+            markdown(&document(vec![page(0, vec![region(Label::DisplayFormula, latex)])]), &ExportOptions::default());
+        let events: Vec<Event<'_>> = Parser::new_ext(&source, Options::ENABLE_MATH).collect();
+        assert!(
+            matches!(events.as_slice(), [Event::Start(Tag::Paragraph), Event::DisplayMath(_), Event::End(_)]),
+            "{source}: {events:?}"
+        );
+    }
+}
+
 /// Strings over the characters that mean something to Markdown.
 fn nasty() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
@@ -265,6 +334,33 @@ proptest! {
         let shown = rendered(&source);
         let shown = shown.strip_prefix("<<Start(List(None))>><<Start(Item)>>").unwrap_or(&shown).replace("< ", "<");
         prop_assert_eq!(shown, expected(&text), "source: {}", source);
+    }
+
+    #[test]
+    fn any_lines_show_as_read(lines in prop::collection::vec(nasty(), 2..5)) {
+        let lines: Vec<String> = lines.iter().map(|line| expected(line.trim_matches([' ', '\t'])) + "x").collect();
+        let text = lines.join("\n");
+        let source = paragraph(&text);
+        prop_assert_eq!(rendered(&source).replace("< ", "<"), text.replace("< ", "<"), "source: {}", source);
+    }
+
+    #[test]
+    fn any_caption_shows_as_read(text in nasty()) {
+        let text = expected(&format!("{text}x{text}"));
+        let shown = rendered(&escape::markdown_emphasis(&text));
+        let shown = shown.strip_prefix("<<Start(Emphasis)>>").map(|shown| shown.replace("< ", "<"));
+        prop_assert_eq!(shown.as_deref(), Some(text.trim()), "source: {}", escape::markdown_emphasis(&text));
+    }
+
+    #[test]
+    fn any_cell_shows_as_read(text in nasty()) {
+        let text = expected(&format!("{text}x"));
+        let html = format!("<table><tr><th>h</th></tr><tr><td>{}</td></tr></table>", escape::html(&text));
+        let options = ExportOptions { pipe_tables: true, ..ExportOptions::default() };
+        let source = markdown(&document(vec![page(0, vec![region(Label::Table, &html)])]), &options);
+        let shown = rendered(&source);
+        let cell = shown.rsplit_once("<<Start(TableCell)>>").map(|(_, cell)| cell.replace("< ", "<"));
+        prop_assert_eq!(cell.as_deref(), Some(text.trim()), "source: {}", source);
     }
 
     #[test]

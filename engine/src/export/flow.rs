@@ -131,7 +131,9 @@ impl Flow {
             && let Some(first) = paragraphs.peek()
             && let Some(open) = self.held.first_mut().and_then(Block::open_text)
         {
-            let words = Vocabulary::new([open.as_str(), first.as_str()].map(without_ends));
+            let is_divided = open.ends_with(['-', '\u{2010}']);
+            let words = if is_divided { [open.as_str(), first.as_str()].map(without_ends) } else { [""; 2] };
+            let words = Vocabulary::new(words);
             append(open, first, &words);
             paragraphs.next();
         }
