@@ -186,7 +186,7 @@ fn clean_table(text: &str) -> String {
 
 fn clean_formula(text: &str) -> String {
     let mut latex = text.trim();
-    loop {
+    for _ in 0..MAX_WRAPPERS {
         let stripped = [("$$", "$$"), ("$", "$"), (r"\[", r"\]"), (r"\(", r"\)")]
             .iter()
             .chain(&ENVIRONMENTS)
@@ -202,6 +202,9 @@ fn clean_formula(text: &str) -> String {
     let latex = without_literal_newlines(latex);
     latex.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }
+
+/// Delimiters and environments around each other that are taken off.
+const MAX_WRAPPERS: usize = 8;
 
 /// Environments that say no more than `$$` does, and that no Markdown tool takes inside it.
 const ENVIRONMENTS: [(&str, &str); 4] = [

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 /// The words of a text that did not cross a line end. They tell whether a hyphen at a line end belongs to the word.
 #[derive(Clone, Debug, Default)]
-pub struct Vocabulary(HashSet<String>);
+pub(crate) struct Vocabulary(HashSet<String>);
 
 impl Vocabulary {
     /// Collects the words of these lines.
-    pub fn new<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn new<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
         let mut words = HashSet::new();
         for line in lines {
             words.extend(line.split_whitespace().map(|word| bare(word).to_lowercase()).filter(|word| word.len() > 3));

@@ -1,7 +1,10 @@
 //! The lines of a region, joined to its text.
 
+use super::clean::{clean, clean_line, clean_listing};
 use super::hyphen::{Vocabulary, append, append_strip};
-use crate::region::{Cell, Region};
+use super::table::table_html;
+use crate::page::Reading;
+use crate::region::{Cell, Region, Task};
 
 /// Indents deeper than this many characters are a fault of the segmentation.
 const MAX_INDENT: usize = 160;
@@ -27,6 +30,39 @@ impl LineText {
         }
         line
     }
+}
+
+/// The text of a region from its readings, whichever way it was read: cleaned answers for the whole region, or lines and
+/// cells' lines (`Reading::line` tells which) cleaned and joined.
+pub fn region_text(region: &Region, readings: &[Reading]) -> String {
+    if readings.iter().all(|reading| reading.line.is_none()) {
+        let answers = readings.iter().map(|reading| match reading.task {
+            Task::Text if region.preformatted => clean_listing(&reading.text),
+            task => clean(&reading.text, task),
+        });
+        return answers.filter(|answer| !answer.is_empty()).collect::<Vec<_>>().join("\n\n");
+    }
+    let in_cells = region.cells.iter().map(|cell| cell.lines.len()).sum();
+    let count = if region.cells.is_empty() { region.lines.len() } else { in_cells };
+    let mut lines = vec![LineText::default(); count];
+    for reading in readings {
+        if let Some(line) = reading.line.and_then(|line| lines.get_mut(line)) {
+            let text = if region.preformatted { clean_listing(&reading.text) } else { clean_line(&reading.text) };
+            line.strips.push(text);
+        }
+    }
+    if region.cells.is_empty() {
+        return join_lines(region, &lines);
+    }
+    let mut rest = lines.as_slice();
+    let texts: Vec<String> = (region.cells.iter())
+        .map(|cell| {
+            let (own, others) = rest.split_at(cell.lines.len().min(rest.len()));
+            rest = others;
+            join_cell_lines(cell, own)
+        })
+        .collect();
+    table_html(&region.cells, &texts)
 }
 
 /// Joins the texts of a text region's lines. `lines[i]` belongs to `region.lines[i]`.
@@ -156,6 +192,50 @@ mod tests {
         listing.lines[2].indent = u32::MAX;
         let text = join_lines(&listing, &texts(&["for x in y:", "print(x-", "done"]));
         assert_eq!(text, format!("for x in y:\n    print(x-\n\n{}done", " ".repeat(MAX_INDENT)));
+    }
+
+    fn reading(line: Option<usize>, text: &str, task: Task) -> Reading {
+        Reading {
+            bounds: Rect::default(),
+            task,
+            status: crate::page::Status::Done,
+            text: text.into(),
+            rounds: Vec::new(),
+            timings: crate::page::Timings::default(),
+            line,
+        }
+    }
+
+    #[test]
+    fn readings_of_lines_of_cells_and_of_whole_regions_become_text() {
+        let text = region(&[true, false]);
+        let strips =
+            [(0, "A long line........ of", Task::Text), (0, "two strips recog-", Task::Text), (1, "nised", Task::Text)];
+        let readings = strips.map(|(line, text, task)| reading(Some(line), text, task));
+        assert_eq!(region_text(&text, &readings), "A long line... of two strips recognised");
+        // The second cell is empty; the third has two lines, far shorter than the cell.
+        let mut table = Region::new(Label::Table, Rect::new(0, 0, 400, 40));
+        let line = |y: u32| Line { bounds: Rect::new(10, y, 60, y + 15), starts_paragraph: false, indent: 0 };
+        for (column, lines) in [vec![line(0)], vec![], vec![line(0), line(20)]].into_iter().enumerate() {
+            let bounds = Rect::new(0, 0, 400, 40);
+            table.cells.push(Cell {
+                row: 0,
+                column: column as u32,
+                rowspan: 1,
+                colspan: 1,
+                header: false,
+                bounds,
+                lines,
+            });
+        }
+        let readings = [(0, "a"), (1, "b"), (2, "c & d")].map(|(line, text)| reading(Some(line), text, Task::Text));
+        assert_eq!(
+            region_text(&table, &readings),
+            "<table>\n<tr><td>a</td><td></td><td>b<br>c &amp; d</td></tr>\n</table>"
+        );
+        let whole = [reading(None, "<think></think>\none\ntwo", Task::Text)];
+        assert_eq!(region_text(&Region::new(Label::Text, Rect::default()), &whole), "one\n\ntwo");
+        assert_eq!(region_text(&Region::new(Label::Image, Rect::default()), &[]), "");
     }
 
     #[test]

@@ -7,8 +7,11 @@ mod repeat;
 mod table;
 mod table_parse;
 
+#[cfg(test)]
+mod hostile_tests;
+
 pub use clean::{clean, clean_line, clean_listing};
 pub(crate) use hyphen::{Vocabulary, append};
-pub use lines::{LineText, join_cell_lines, join_lines};
+pub use lines::{LineText, join_cell_lines, join_lines, region_text};
 pub use repeat::cut_loop;
 pub use table::{Table, TableCell, table_html};

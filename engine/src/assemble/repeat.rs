@@ -17,7 +17,7 @@ const MIN_ROW_REPEATS: usize = 64;
 /// Lines up to this length may be items of a list, characters.
 const SHORT_LINE: usize = 80;
 /// Only the last part of a longer answer is searched, so that no answer costs more than a moment.
-const MAX_SEARCH: usize = 1 << 15;
+const MAX_SEARCH: usize = 1 << 14;
 
 /// A stretch of equal units, the last of which may be cut short.
 #[derive(Clone, Copy)]

@@ -12,7 +12,7 @@ const DROPPED: [&str; 6] = ["script", "style", "iframe", "object", "template", "
 /// Tags that break a line inside a cell.
 const BREAKS: [&str; 3] = ["br", "li", "hr"];
 /// Longest attributes of one tag that are looked at, characters.
-const MAX_ATTRIBUTES: usize = 2000;
+const MAX_ATTRIBUTES: usize = 512;
 /// Tags with a meaning here.
 const STRUCTURE: [&str; 12] =
     ["table", "thead", "tbody", "tfoot", "caption", "tr", "td", "th", "sup", "sub", "ul", "ol"];
@@ -113,11 +113,12 @@ fn end_of_tag(attributes: &str) -> Option<usize> {
 
 /// Whether the text ends inside a tag, as an answer does that ran into the limit.
 fn is_cut_tag(html: &str) -> bool {
+    if html.len() > MAX_ATTRIBUTES || html.contains('>') {
+        return false;
+    }
     let name = html.trim_start_matches(['<', '/']);
     let name = name.split(char::is_whitespace).next().unwrap_or(name).to_ascii_lowercase();
-    (html.len() <= 10 || (html.len() < 200 && html.contains("span")))
-        && !html.contains('>')
-        && STRUCTURE.iter().any(|known| known.starts_with(&name))
+    (html.len() <= 10 || html.contains("span")) && STRUCTURE.iter().any(|known| known.starts_with(&name))
 }
 
 /// What follows the closing tag of an element whose content is dropped.
@@ -153,7 +154,7 @@ impl Reader {
         }
         let text = decode_entities(text);
         if let Some((_, script)) = &mut self.script {
-            script.push_str(&text);
+            push_collapsed(script, &text);
         } else if let Some(cell) = &mut self.cell {
             push_collapsed(&mut cell.text, &text);
         } else if self.in_caption {
@@ -257,7 +258,7 @@ impl Reader {
 fn push_collapsed(out: &mut String, text: &str) {
     for c in text.chars() {
         if !c.is_ascii_whitespace() {
-            out.push(c);
+            out.extend((!c.is_control()).then_some(c));
         } else if !out.is_empty() && !out.ends_with([' ', '\n']) {
             out.push(' ');
         }
