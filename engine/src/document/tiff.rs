@@ -247,7 +247,7 @@ impl<'a> Image<'a> {
             None => rest,
         };
         let shape = self.shape(rows);
-        let jpeg = JpegFrame { tables: self.jpeg_tables, to_rgb: self.colors == Colors::YCbCr };
+        let jpeg = JpegFrame { tables: self.jpeg_tables, to_rgb: self.colors == Colors::YCbCr, rows: self.chunk_rows };
         let mut unpacked = unpack(data, self.compression, self.reversed, shape, jpeg)?;
         if self.predictor {
             for row in unpacked.chunks_exact_mut(shape.row_bytes().max(1)) {

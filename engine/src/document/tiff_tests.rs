@@ -54,6 +54,15 @@ fn colors() {
 }
 
 #[test]
+fn a_jpeg_tile_may_be_larger_than_what_is_left_of_the_image() {
+    // Tiles of 256 x 256; the second row of them shows 4 pixels of the 260.
+    let pixels = page_of("jpeg-tiles.tif").pixels;
+    assert_eq!(pixels.dimensions(), (60, 260));
+    let (x0, y0, x1, y1) = ink(&pixels).unwrap();
+    assert!(x0.abs_diff(5) <= 1 && y0.abs_diff(250) <= 1 && x1.abs_diff(20) <= 1 && y1 == 260, "{:?}", ink(&pixels));
+}
+
+#[test]
 fn every_page_is_seen_and_the_preview_is_none() {
     let mut document = open("three-pages.tif", fixture("three-pages.tif")).unwrap();
     assert_eq!((document.page_count(), document.renderer()), (3, "tiff"));
