@@ -48,6 +48,8 @@ fn colors() {
         ("color-tiles.tif", 0),
         ("color-planes.tif", 0),
         ("color-jpeg.tif", 8),
+        ("ycbcr-jpeg.tif", 8),
+        ("ycbcr-jpeg-strips.tif", 8),
     ] {
         assert_boxes(name, &page_of(name).pixels, tolerance);
     }
