@@ -278,7 +278,9 @@ fn passwords() {
             let refused = |password| open(name, password).err().unwrap();
             assert_eq!(refused(None), DocumentError::PasswordNeeded { name: name.to_owned() });
             assert_eq!(refused(Some("")), DocumentError::PasswordNeeded { name: name.to_owned() });
-            assert_eq!(refused(Some("sesame")), DocumentError::WrongPassword { name: name.to_owned() });
+            for wrong in ["sesame", "open sesame ", "a\0b", "열려라 참깨", &"x".repeat(1000)] {
+                assert_eq!(refused(Some(wrong)), DocumentError::WrongPassword { name: name.to_owned() });
+            }
             let raster = open(name, Some("open sesame")).and_then(|mut document| document.render(0, 72.0)).unwrap();
             assert_eq!(ink(&raster.pixels), Some((0, 0, 20, 20)), "{name}");
         }

@@ -155,7 +155,7 @@ fn a_scan_over_the_limit_is_reduced_while_it_is_read() {
     assert_eq!(at(100, 83), 170);
     assert_eq!(
         raster.notice.unwrap(),
-        "page 1 was reduced to 1/3 of its 1000 x 500 pixels to stay within 0 megapixels"
+        "page 1 (1000 x 500 pixels) was reduced to 1/3 in width and height to stay within 0 megapixels"
     );
     options.limits.max_pixels = 1000;
     let refused = Document::from_bytes("a.tif", bilevel(1000, 500), &options).unwrap().render(0, 200.0).unwrap_err();
