@@ -49,7 +49,9 @@ fn decode(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<PageRaster, Fault
     let reader = Cursor::new(bytes);
     match kind {
         Kind::Jpeg => jpeg_page(bytes, limits),
-        Kind::Png => page(PngDecoder::new(reader).map_err(fault)?, resolution::of_png(bytes), limits),
+        Kind::Png => {
+            page(PngDecoder::with_limits(reader, memory(limits)).map_err(fault)?, resolution::of_png(bytes), limits)
+        }
         // The decoder does not say so itself.
         Kind::WebP if webp_size(bytes).is_none_or(|size| size > bytes.len() as u64) => Err(Fault::EndsEarly),
         Kind::WebP => page(WebPDecoder::new(reader).map_err(fault)?, None, limits),
@@ -68,7 +70,7 @@ fn webp_size(bytes: &[u8]) -> Option<u64> {
 fn jpeg_page(bytes: &[u8], limits: &Limits) -> Result<PageRaster, Fault> {
     let survey = jpeg::survey(bytes).ok_or(Fault::EndsEarly)?;
     let (width, height) = (survey.width, survey.height);
-    let factor = shrinking(width, height, 3, limits)?;
+    let factor = shrinking(width, height, u64::from(survey.components.max(3)), limits)?;
     let (pixels, doubt) = jpeg::decode(bytes, &survey)?;
     let doubt = doubt.map(|doubt| format!("this image was read, but {doubt}"));
     Ok(PageRaster {
@@ -81,10 +83,7 @@ fn jpeg_page(bytes: &[u8], limits: &Limits) -> Result<PageRaster, Fault> {
 fn page<D: ImageDecoder>(mut decoder: D, dpi: Option<f64>, limits: &Limits) -> Result<PageRaster, Fault> {
     let (width, height) = decoder.dimensions();
     let factor = shrinking(width, height, u64::from(decoder.color_type().bytes_per_pixel()), limits)?;
-    let mut memory = image::Limits::no_limits();
-    // Sixteen bits in four channels, and room for the decoder's own tables.
-    memory.max_alloc = Some(limits.max_pixels.saturating_mul(8).saturating_add(64 << 20));
-    decoder.set_limits(memory).map_err(fault)?;
+    decoder.set_limits(memory(limits)).map_err(fault)?;
     let dpi = dpi.or_else(|| decoder.exif_metadata().ok().flatten().and_then(|exif| resolution::of_exif(&exif)));
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let image = DynamicImage::from_decoder(decoder).map_err(fault)?;
@@ -93,6 +92,13 @@ fn page<D: ImageDecoder>(mut decoder: D, dpi: Option<f64>, limits: &Limits) -> R
         dpi: resolution::believable(dpi.map(|dpi| dpi / f64::from(factor))),
         notice: reduce::notice(0, width, height, factor, limits),
     })
+}
+
+/// What a decoder may take: sixteen bits in four channels, and room for its own tables.
+fn memory(limits: &Limits) -> image::Limits {
+    let mut memory = image::Limits::no_limits();
+    memory.max_alloc = Some(limits.max_pixels.saturating_mul(8).saturating_add(64 << 20));
+    memory
 }
 
 /// The factor by which an image must shrink. These formats are decoded whole before, so a larger one than the limit is

@@ -6,7 +6,6 @@
 use super::contain::contained;
 use super::error::Fault;
 use super::ifd::{self, Directory, tag};
-use super::jpeg::cmyk_to_rgb;
 use super::picture::{over_white, turned};
 use super::reduce::{self, Reducer};
 use super::tiff_chunk::{Compression, JpegFrame, Shape, unpack};
@@ -258,7 +257,7 @@ impl<'a> Image<'a> {
                 }
                 Colors::Rgb => ([level(x, 0), level(x, 1), level(x, 2)], 3),
                 Colors::Palette(palette) => (palette.get(usize::from(raw(x, 0))).copied().unwrap_or([255; 3]), 1),
-                Colors::Cmyk => (cmyk_to_rgb(&[level(x, 0), level(x, 1), level(x, 2), level(x, 3)], false), 4),
+                Colors::Cmyk => (cmyk_to_rgb([level(x, 0), level(x, 1), level(x, 2), level(x, 3)]), 4),
                 // JPEG data come as red, green, blue already.
                 Colors::YCbCr if self.compression == Compression::Jpeg => ([level(x, 0), level(x, 1), level(x, 2)], 3),
                 Colors::YCbCr => (ycbcr_to_rgb(level(x, 0), level(x, 1), level(x, 2)), 3),
@@ -295,6 +294,12 @@ fn colors(bytes: &[u8], directory: &Directory, bits: u32) -> Result<Colors, Faul
         Some(6) => Ok(Colors::YCbCr),
         Some(_) => Err(Fault::Broken("its colours are of a rare kind (such as Lab); save it as RGB".to_owned())),
     }
+}
+
+/// Four inks, 0 being none.
+fn cmyk_to_rgb(cmyk: [u8; 4]) -> [u8; 3] {
+    let [cyan, magenta, yellow, black] = cmyk.map(|ink| 255 - u32::from(ink));
+    [cyan, magenta, yellow].map(|light| ((light * black + 127) / 255) as u8)
 }
 
 /// ITU-R BT.601, full range, as in JPEG.

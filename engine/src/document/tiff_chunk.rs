@@ -227,7 +227,7 @@ fn jpeg_rows(data: &[u8], shape: Shape, frame: JpegFrame<'_>) -> Result<Vec<u8>,
         return Err(damaged());
     }
     let wanted = if frame.to_rgb { Wanted::Rgb } else { Wanted::Stored };
-    let samples = jpeg::samples(&whole, wanted, true)?;
+    let samples = jpeg::samples(&whole, &survey, wanted, true)?;
     let row = shape.row_bytes();
     let stride = samples.width as usize * samples.channels;
     if samples.channels != shape.samples || shape.bits != 8 || stride < row {
