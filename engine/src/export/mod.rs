@@ -8,6 +8,7 @@
 
 mod document;
 mod escape;
+mod file;
 mod flow;
 mod html;
 mod json;
@@ -24,6 +25,7 @@ mod export_tests;
 mod trace_tests;
 
 pub use document::{DocumentResult, PageOutcome};
+pub use file::{Existing, SaveError, save};
 pub use json::{ReopenError, from_json};
 pub use trace::{trace, trace_page};
 pub use writer::DocumentWriter;
