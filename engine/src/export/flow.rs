@@ -126,6 +126,20 @@ impl Flow {
         if region.preformatted {
             return self.listing(region.continues, text);
         }
+        let mut rest = text;
+        // A model that read a whole region marks code by fences.
+        while region.lines.is_empty()
+            && let Some((before, code, after)) = split_code(rest)
+        {
+            self.running_text(result, before);
+            self.push(Block::Preformatted(code.to_string()));
+            rest = after;
+        }
+        self.running_text(result, rest);
+    }
+
+    fn running_text(&mut self, result: &RegionResult, text: &str) {
+        let region = &result.region;
         let mut paragraphs = paragraphs(text).peekable();
         if region.continues
             && let Some(first) = paragraphs.peek()
@@ -151,6 +165,13 @@ impl Flow {
         // A region read as a whole may hold a list. Lines cut by the detector never do: it saw the marks.
         let items = if region.lines.is_empty() { list_runs(&paragraphs) } else { vec![false; paragraphs.len()] };
         for (paragraph, is_item) in paragraphs.into_iter().zip(items) {
+            let formula = paragraph.strip_prefix("$$").and_then(|rest| rest.strip_suffix("$$"));
+            if let Some(latex) = formula.filter(|latex| !latex.trim().is_empty() && !latex.contains("$$"))
+                && region.lines.is_empty()
+            {
+                self.push(Block::Formula { latex: latex.trim().to_string(), number: None });
+                continue;
+            }
             self.push(match region.label {
                 Label::DocTitle => heading(region.level.unwrap_or(1), &paragraph),
                 Label::ParagraphTitle => heading(region.level.unwrap_or(2), &paragraph),
@@ -186,6 +207,17 @@ impl Flow {
             self.ready.push(block);
         }
     }
+}
+
+/// What stands before, inside and behind the first fenced code of a text.
+fn split_code(text: &str) -> Option<(&str, &str, &str)> {
+    let start = if text.starts_with("```") { 0 } else { text.find("\n```")? + 1 };
+    let (before, fenced) = text.split_at(start);
+    let body = &fenced[fenced.find('\n')? + 1..];
+    let end = if body.starts_with("```") { 0 } else { body.find("\n```")? };
+    let (code, rest) = body.split_at(end);
+    let rest = rest.trim_start_matches('\n').strip_prefix("```")?;
+    (rest.is_empty() || rest.starts_with('\n')).then_some((before, code, rest))
 }
 
 /// A text without its first and last word: those may be parts of a divided one.

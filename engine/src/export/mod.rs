@@ -22,6 +22,8 @@ mod escape_tests;
 #[cfg(test)]
 mod export_tests;
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 mod trace_tests;
 
 pub use document::{DocumentResult, PageOutcome};
