@@ -278,6 +278,33 @@ fn paragraphs_go_on_across_columns_figures_and_pages() {
 }
 
 #[test]
+fn what_stands_beside_the_text_does_not_go_on_with_it() {
+    let pages = vec![
+        page(
+            0,
+            vec![
+                lines_region(Label::Text, "The recog-"),
+                region(Label::VisionFootnote, "* a note"),
+                region(Label::Footer, "page 1"),
+            ],
+        ),
+        page(
+            1,
+            vec![
+                region(Label::Header, "Head"),
+                continued(lines_region(Label::Text, "nition.")),
+                continued(region(Label::Footnote, "1 See there.")),
+            ],
+        ),
+    ];
+    let options = ExportOptions { furniture: true, ..ExportOptions::default() };
+    assert_eq!(
+        markdown(&document(pages), &options),
+        "The recognition.\n\n\\* a note\n\npage 1\n\nHead\n\n1 See there.\n"
+    );
+}
+
+#[test]
 fn pipe_tables_where_nothing_is_lost() {
     // Case F2: a newline in a cell must not end the table.
     let plain = "<table><tr><th>A|B</th><th>C</th></tr><tr><td>two<br>lines</td><td>$|x|$ and $5</td></tr></table>";

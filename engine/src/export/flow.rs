@@ -18,6 +18,8 @@ pub(super) enum Block {
     },
     Paragraph(String),
     Caption(String),
+    /// A paragraph beside the running text: furniture, notes, numbers. It neither goes on nor is gone on with.
+    Aside(String),
     ListItem {
         depth: u8,
         /// `None`: a bullet. `Some`: the item's own number, with its dot or bracket.
@@ -52,7 +54,10 @@ impl Block {
 
     /// Whether a paragraph can go on behind this block.
     fn lets_pass(&self) -> bool {
-        matches!(self, Block::Table(_) | Block::Formula { .. } | Block::Figure { .. } | Block::Caption(_))
+        matches!(
+            self,
+            Block::Table(_) | Block::Formula { .. } | Block::Figure { .. } | Block::Caption(_) | Block::Aside(_)
+        )
     }
 }
 
@@ -101,7 +106,7 @@ impl Flow {
             self.push(Block::Figure { page: page.index, region: index, caption });
             // A formula kept as a picture keeps its number too.
             if let Some(number) = number {
-                self.push(Block::Paragraph(one_line(&visible(&number.text))));
+                self.push(Block::Aside(one_line(&visible(&number.text))));
             }
         } else if !text.trim().is_empty() {
             match region.label.role() {
@@ -142,6 +147,7 @@ impl Flow {
         let region = &result.region;
         let mut paragraphs = paragraphs(text).peekable();
         if region.continues
+            && is_running(region.label)
             && let Some(first) = paragraphs.peek()
             && let Some(open) = self.held.first_mut().and_then(Block::open_text)
         {
@@ -180,7 +186,8 @@ impl Flow {
                     Some(text) => Block::ListItem { depth: 0, number: None, text: text.to_string() },
                     None => numbered(0, &paragraph),
                 },
-                _ => Block::Paragraph(paragraph),
+                label if is_running(label) => Block::Paragraph(paragraph),
+                _ => Block::Aside(paragraph),
             });
         }
     }
@@ -207,6 +214,13 @@ impl Flow {
             self.ready.push(block);
         }
     }
+}
+
+/// Whether regions of this label are parts of the running text, which goes on behind a figure or on the next page.
+fn is_running(label: Label) -> bool {
+    use Label::*;
+    let beside = [DocTitle, ParagraphTitle, FigureTitle, FormulaNumber, Seal, VisionFootnote];
+    label.role() != Role::Furniture && !beside.contains(&label)
 }
 
 /// What stands before, inside and behind the first fenced code of a text.
