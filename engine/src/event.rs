@@ -50,6 +50,8 @@ pub enum Event {
         height: u32,
         /// Regions in reading order.
         regions: Vec<Region>,
+        /// Something to tell about how the page was made, such as a reduced resolution.
+        notice: Option<String>,
     },
     /// A request went to the model.
     RequestStarted {

@@ -1,14 +1,21 @@
 //! From a scan or a PDF to Markdown. The modules stand in the order of a page's journey.
 
+// Open file -> page raster -> layout regions.
 pub mod document;
 pub mod layout;
 pub mod region;
 
+// Region crop -> vision tower -> decoder rounds -> events.
 pub mod checkpoint;
-pub mod model;
-
 pub mod decode;
 pub mod event;
+pub mod model;
+pub mod reader;
 
+// Region texts -> document -> Markdown.
+pub mod assemble;
 pub mod export;
 pub mod page;
+
+// The thread that drives it all.
+pub mod worker;

@@ -1,5 +1,133 @@
 //! Decoding: autoregressive, self-speculative and by unverified diffusion, over one narrow seam to the model.
+//!
+//! The loops know no device and no model: they talk to a [`Target`]. What they commit goes through one [`Ledger`], which
+//! alone knows about end tokens, the length limit and cancelling, so that these behave alike in every mode.
 
+mod ar;
+mod diffusion;
+mod ledger;
+mod refine;
 mod round;
+mod sampling;
+mod spec;
+mod target;
 
-pub use round::{Committed, Origin, Round};
+pub use ledger::{Ledger, Limits, Observer, Stop};
+pub use round::{Committed, FillStep, Origin, Round};
+pub use sampling::Sampling;
+pub use target::{Mask, Peak, Target, TargetError};
+
+use std::time::Instant;
+
+/// How tokens are found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Decode {
+    /// One token per forward.
+    Ar,
+    /// Self-speculative: draft a block, verify it. `steps` forwards fill the draft (1: all at once, the default).
+    Spec {
+        /// Draft forwards per round, at least 1.
+        steps: u32,
+    },
+    /// A block at a time without verification.
+    Diffusion {
+        /// A step commits every position whose probability exceeds this (and at least one).
+        tau: f32,
+        /// Whether the block's first row sees only the past and itself instead of the whole block.
+        causal_seed: bool,
+    },
+}
+
+impl Decode {
+    /// Self-speculative decoding with full drafts.
+    pub const SPEC: Decode = Decode::Spec { steps: 1 };
+}
+
+/// What drafting needs to know of a checkpoint (`block_diffusion.json`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drafter {
+    /// Tokens per block, B.
+    pub block: usize,
+    /// The mask token.
+    pub mask: u32,
+}
+
+/// The outcome of one request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// Committed tokens, the end token (if reached) last.
+    pub tokens: Vec<u32>,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// Every round, round 0 being the prefill.
+    pub rounds: Vec<Round>,
+}
+
+impl Decoded {
+    /// Decoder forwards, prefill not counted.
+    pub fn forwards(&self) -> u32 {
+        self.rounds.iter().map(|r| r.draft_forwards + r.verify_forwards).sum()
+    }
+}
+
+/// Decodes one request to its end token, the length limit or a cancel.
+///
+/// Without `sampling` every mode is greedy, and [`Decode::Spec`] gives the tokens of [`Decode::Ar`]. `drafter` is needed
+/// by every mode but AR. Fails when a forward fails; what was committed by then was observed.
+pub fn decode(
+    target: &mut dyn Target,
+    mode: Decode,
+    drafter: Option<Drafter>,
+    sampling: Option<Sampling>,
+    limits: &Limits<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Decoded, TargetError> {
+    let mut ledger = Ledger::new(limits, observer);
+    let mut chooser = sampling::Chooser::new(sampling);
+    let drafter = match (mode, drafter) {
+        (Decode::Ar, _) => None,
+        (_, Some(drafter)) if drafter.block > 0 => Some(drafter),
+        _ => return Err(TargetError::new("this checkpoint cannot draft, so only autoregressive decoding is offered")),
+    };
+    if let Some(first) = prefill(target, &mut ledger, &mut chooser)? {
+        match (mode, drafter) {
+            (Decode::Spec { steps }, Some(drafter)) => {
+                spec::run(target, first, drafter, steps.max(1), &mut chooser, &mut ledger)?
+            }
+            (Decode::Diffusion { tau, causal_seed }, Some(drafter)) => {
+                let mask = if causal_seed { Mask::Draft } else { Mask::Block };
+                diffusion::run(target, first, drafter, tau, mask, &mut ledger)?
+            }
+            _ => ar::run(target, first, &mut chooser, &mut ledger)?,
+        }
+    }
+    Ok(ledger.close())
+}
+
+/// Round 0: the prompt's forward, which predicts the first token. None when decoding is already over.
+fn prefill(
+    target: &mut dyn Target,
+    ledger: &mut Ledger<'_, '_>,
+    chooser: &mut sampling::Chooser,
+) -> Result<Option<u32>, TargetError> {
+    if ledger.is_over() {
+        return Ok(None);
+    }
+    let start = Instant::now();
+    let peak = target.prefill()?;
+    let prefill_ms = start.elapsed().as_secs_f64() * 1e3;
+    let first = chooser.choose(target, 0, peak);
+    ledger.commit(Round { committed: vec![first.committed(Origin::Causal)], prefill_ms, ..Round::default() });
+    Ok((!ledger.is_over()).then_some(first.id))
+}
+
+/// Runs a forward and says how many milliseconds it took.
+fn timed(target: &mut dyn Target, window: &[u32], mask: Mask, ms: &mut f64) -> Result<Vec<Peak>, TargetError> {
+    let start = Instant::now();
+    let peaks = target.forward(window, mask)?;
+    *ms += start.elapsed().as_secs_f64() * 1e3;
+    Ok(peaks)
+}
+
+#[cfg(test)]
+mod decode_tests;

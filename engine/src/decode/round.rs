@@ -29,6 +29,20 @@ pub struct Committed {
     pub confidence: f32,
 }
 
+/// One forward of a draft that was filled step by step (unverified diffusion, draft refinement).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FillStep {
+    /// Which positions of the block were still open before it, counted as in the block (diffusion: 1 is the first after
+    /// the seed; refinement: 1 is `d_1`).
+    pub open: Vec<u32>,
+    /// The softmax probability offered for each of `open`.
+    pub confidence: Vec<f32>,
+    /// The positions that it filled.
+    pub filled: Vec<u32>,
+    /// The tokens put there.
+    pub tokens: Vec<u32>,
+}
+
 /// One round. AR decoding records each token as a round without a draft; prefill's first token is round 0 of every trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Round {
@@ -40,6 +54,9 @@ pub struct Round {
     pub draft_confidence: Vec<f32>,
     /// The verifier's tokens `a_1 ..= a_(B+1)`; empty where nothing was verified.
     pub verify: Vec<u32>,
+    /// How the block was filled, where that took several forwards.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<FillStep>,
     /// How many drafts the verifier accepted (before any cut at an end token or limit).
     pub accepted: u32,
     /// What the round committed, in order, cut at an end token (kept as the last) or at the length limit.
@@ -48,6 +65,9 @@ pub struct Round {
     pub draft_forwards: u32,
     /// Decoder forwards spent on verifying.
     pub verify_forwards: u32,
+    /// Time of the prompt's forward, milliseconds; round 0 only.
+    #[serde(default)]
+    pub prefill_ms: f64,
     /// Time of the draft forwards, milliseconds.
     pub draft_ms: f64,
     /// Time of the verify forward, milliseconds.

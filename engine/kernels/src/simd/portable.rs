@@ -1,0 +1,86 @@
+//! Eight lanes in plain Rust, for every processor: the compiler turns the loops into whatever the target's baseline has.
+
+use half::{bf16, f16};
+
+use super::{Element, Vector};
+
+#[derive(Clone, Copy)]
+pub(crate) struct Portable([f32; 8]);
+
+impl Portable {
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(f32, f32) -> f32) -> Self {
+        Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+    }
+}
+
+// No method needs more than valid pointers here: there are no special instructions.
+impl Vector for Portable {
+    const LANES: usize = 8;
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> Self {
+        Self([x; 8])
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const f32) -> Self {
+        // SAFETY: the caller vouches for eight readable values; arrays of f32 may be read unaligned.
+        Self(unsafe { p.cast::<[f32; 8]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn load_bf16(p: *const bf16) -> Self {
+        // SAFETY: the caller vouches for eight readable values.
+        Self(unsafe { p.cast::<[bf16; 8]>().read_unaligned() }.map(Element::to_f32))
+    }
+    #[inline(always)]
+    unsafe fn load_f16(p: *const f16) -> Self {
+        // SAFETY: the caller vouches for eight readable values.
+        Self(unsafe { p.cast::<[f16; 8]>().read_unaligned() }.map(Element::to_f32))
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut f32) {
+        // SAFETY: the caller vouches for eight writable values.
+        unsafe { p.cast::<[f32; 8]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+    #[inline(always)]
+    unsafe fn sub(self, other: Self) -> Self {
+        self.zip(other, |a, b| a - b)
+    }
+    #[inline(always)]
+    unsafe fn mul(self, other: Self) -> Self {
+        self.zip(other, |a, b| a * b)
+    }
+    #[inline(always)]
+    unsafe fn div(self, other: Self) -> Self {
+        self.zip(other, |a, b| a / b)
+    }
+    #[inline(always)]
+    unsafe fn max(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a > b { a } else { b })
+    }
+    #[inline(always)]
+    unsafe fn min(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a < b { a } else { b })
+    }
+    #[inline(always)]
+    unsafe fn mul_add(self, a: Self, b: Self) -> Self {
+        // Not f32::mul_add: without the instruction that is a slow library call.
+        Self(std::array::from_fn(|i| self.0[i] * a.0[i] + b.0[i]))
+    }
+    #[inline(always)]
+    unsafe fn round(self) -> Self {
+        Self(self.0.map(f32::round_ties_even))
+    }
+    #[inline(always)]
+    unsafe fn exp2_of_integer(self) -> Self {
+        Self(self.0.map(|n| f32::from_bits(((n as i32 + 127) as u32) << 23)))
+    }
+    #[inline(always)]
+    unsafe fn reduce_add(self) -> f32 {
+        let v = self.0;
+        ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]))
+    }
+}

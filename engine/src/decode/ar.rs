@@ -1,0 +1,21 @@
+//! Autoregressive decoding: one token per forward.
+
+use super::sampling::Chooser;
+use super::{Ledger, Mask, Origin, Round, Target, TargetError, timed};
+
+pub(super) fn run(
+    target: &mut dyn Target,
+    mut boundary: u32,
+    chooser: &mut Chooser,
+    ledger: &mut Ledger<'_, '_>,
+) -> Result<(), TargetError> {
+    while !ledger.is_over() {
+        let mut round = Round { draft_forwards: 1, ..Round::default() };
+        let peaks = timed(target, &[boundary], Mask::Causal, &mut round.draft_ms)?;
+        let next = chooser.choose(target, 0, peaks[0]);
+        boundary = next.id;
+        round.committed.push(next.committed(Origin::Causal));
+        ledger.commit(round);
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! The seam between decoding and a model: prefill, forward a window under a mask, truncate the cache.
+
+use super::{Committed, Origin};
+
+/// What the rows of a window may attend to, besides the whole cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mask {
+    /// Each row sees the rows before it and itself.
+    Causal,
+    /// Row 0 sees itself; the others see the whole window.
+    Draft,
+    /// Every row sees the whole window.
+    Block,
+}
+
+impl Mask {
+    /// How many of the `past + rows` keys row `row` sees: always a prefix.
+    pub fn visible(self, past: usize, rows: usize, row: usize) -> usize {
+        match self {
+            Mask::Causal => past + row + 1,
+            Mask::Draft if row == 0 => past + 1,
+            Mask::Draft | Mask::Block => past + rows,
+        }
+    }
+}
+
+/// A row's arg-max.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// The token.
+    pub id: u32,
+    /// Its softmax probability, 0..=1.
+    pub probability: f32,
+}
+
+impl Peak {
+    pub(super) fn committed(self, origin: Origin) -> Committed {
+        Committed { id: self.id, origin, confidence: self.probability }
+    }
+}
+
+/// A forward that failed; displays as one sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TargetError(String);
+
+impl TargetError {
+    /// An error with its sentence.
+    pub fn new(sentence: impl Into<String>) -> Self {
+        Self(sentence.into())
+    }
+}
+
+/// A model with one request's cache. A CPU session today; a device, or a script in tests.
+pub trait Target {
+    /// Runs the prompt, leaving its keys and values in the cache; predicts the first token.
+    fn prefill(&mut self) -> Result<Peak, TargetError>;
+
+    /// Runs `window` (at least one token) after the cached tokens and appends the keys and values of all its rows. Returns
+    /// each row's arg-max over the vocabulary, row `j` predicting the token after `window[j]`.
+    fn forward(&mut self, window: &[u32], mask: Mask) -> Result<Vec<Peak>, TargetError>;
+
+    /// Tokens in the cache.
+    fn cached(&self) -> usize;
+
+    /// Forgets all but the first `tokens` tokens of the cache.
+    fn truncate(&mut self, tokens: usize);
+
+    /// All logits of row `row` of the latest forward (of the prefill: row 0). Only sampling asks for them.
+    fn logits(&self, row: usize) -> &[f32];
+}

@@ -1,0 +1,152 @@
+//! Images that are one page: PNG, JPEG, WebP, BMP, GIF.
+
+use std::error::Error;
+use std::io::{self, Cursor};
+
+use image::codecs::{bmp::BmpDecoder, gif::GifDecoder, png::PngDecoder, webp::WebPDecoder};
+use image::metadata::Orientation;
+use image::{DynamicImage, ImageDecoder, ImageError, RgbImage};
+
+use super::contain::contained;
+use super::error::Fault;
+use super::sniff::Kind;
+use super::{Bytes, Limits, PageRaster, jpeg, resolution};
+
+/// An image file. It is decoded anew each time: a raster is larger than its file, and asked for once or twice.
+pub(super) struct Picture {
+    kind: Kind,
+    bytes: Bytes,
+}
+
+impl Picture {
+    pub(super) fn new(kind: Kind, bytes: Bytes) -> Picture {
+        Picture { kind, bytes }
+    }
+
+    pub(super) fn format(&self) -> &'static str {
+        match self.kind {
+            Kind::Png => "png",
+            Kind::Jpeg => "jpeg",
+            Kind::WebP => "webp",
+            Kind::Bmp => "bmp",
+            Kind::Gif => "gif",
+            Kind::Tiff => "tiff",
+            Kind::Pdf => "pdf",
+        }
+    }
+
+    pub(super) fn render(&self, limits: &Limits) -> Result<PageRaster, Fault> {
+        let (kind, bytes, own_limits) = (self.kind, self.bytes.clone(), limits.clone());
+        contained(limits.max_time, move || decode(kind, bytes.as_ref(), &own_limits))
+    }
+}
+
+fn decode(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<PageRaster, Fault> {
+    let reader = Cursor::new(bytes);
+    match kind {
+        Kind::Jpeg => jpeg_page(bytes, limits),
+        Kind::Png => page(PngDecoder::new(reader).map_err(fault)?, resolution::of_png(bytes), limits),
+        // The decoder does not say so itself.
+        Kind::WebP if webp_size(bytes).is_none_or(|size| size > bytes.len() as u64) => Err(Fault::EndsEarly),
+        Kind::WebP => page(WebPDecoder::new(reader).map_err(fault)?, None, limits),
+        Kind::Bmp => page(BmpDecoder::new(reader).map_err(fault)?, resolution::of_bmp(bytes), limits),
+        // The first frame of an animation is the page; what moves afterwards is not a document.
+        Kind::Gif => page(GifDecoder::new(reader).map_err(fault)?, None, limits),
+        Kind::Tiff | Kind::Pdf => Err(Fault::Broken("it is not an image of one page".to_owned())),
+    }
+}
+
+/// The size of the file by its header.
+fn webp_size(bytes: &[u8]) -> Option<u64> {
+    bytes.get(4..)?.first_chunk().map(|size| u64::from(u32::from_le_bytes(*size)) + 8)
+}
+
+fn jpeg_page(bytes: &[u8], limits: &Limits) -> Result<PageRaster, Fault> {
+    let survey = jpeg::survey(bytes).ok_or(Fault::EndsEarly)?;
+    within(survey.width, survey.height, limits)?;
+    let (pixels, doubt) = jpeg::decode(bytes, &survey)?;
+    Ok(PageRaster {
+        pixels: turned(pixels, survey.orientation.unwrap_or(Orientation::NoTransforms)),
+        dpi: resolution::believable(survey.dpi),
+        notice: doubt.map(|doubt| format!("this image was read, but {doubt}")),
+    })
+}
+
+fn page<D: ImageDecoder>(mut decoder: D, dpi: Option<f64>, limits: &Limits) -> Result<PageRaster, Fault> {
+    let (width, height) = decoder.dimensions();
+    within(width, height, limits)?;
+    let mut memory = image::Limits::no_limits();
+    // Sixteen bits in four channels, and room for the decoder's own tables.
+    memory.max_alloc = Some(limits.max_pixels.saturating_mul(8).saturating_add(64 << 20));
+    decoder.set_limits(memory).map_err(fault)?;
+    let dpi = dpi.or_else(|| decoder.exif_metadata().ok().flatten().and_then(|exif| resolution::of_exif(&exif)));
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let image = DynamicImage::from_decoder(decoder).map_err(fault)?;
+    Ok(PageRaster { pixels: turned(on_white(image), orientation), dpi: resolution::believable(dpi), notice: None })
+}
+
+/// Refuses a raster over the limit, before memory is taken for it.
+pub(super) fn within(width: u32, height: u32, limits: &Limits) -> Result<(), Fault> {
+    if width == 0 || height == 0 {
+        return Err(Fault::Broken("it has no pixels".to_owned()));
+    }
+    if u64::from(width) * u64::from(height) > limits.max_pixels {
+        return Err(Fault::TooLarge { width, height });
+    }
+    Ok(())
+}
+
+/// Eight bits per channel, and white where the image is transparent.
+fn on_white(image: DynamicImage) -> RgbImage {
+    if !image.color().has_alpha() {
+        return image.into_rgb8();
+    }
+    let rgba = image.into_rgba8();
+    let (width, height) = rgba.dimensions();
+    let mut pixels = RgbImage::new(width, height);
+    for (to, from) in pixels.pixels_mut().zip(rgba.pixels()) {
+        let [r, g, b, a] = from.0;
+        to.0 = [over_white(r, a), over_white(g, a), over_white(b, a)];
+    }
+    pixels
+}
+
+/// A colour of some opacity over white.
+pub(super) fn over_white(color: u8, alpha: u8) -> u8 {
+    let alpha = u32::from(alpha);
+    ((u32::from(color) * alpha + 255 * (255 - alpha) + 127) / 255) as u8
+}
+
+/// The pixels as they are to be looked at.
+pub(super) fn turned(pixels: RgbImage, orientation: Orientation) -> RgbImage {
+    let mut image = DynamicImage::ImageRgb8(pixels);
+    image.apply_orientation(orientation);
+    image.into_rgb8()
+}
+
+fn fault(error: ImageError) -> Fault {
+    match error {
+        ImageError::IoError(io) if io.kind() == io::ErrorKind::UnexpectedEof => Fault::EndsEarly,
+        error if ends_early(&error) => Fault::EndsEarly,
+        ImageError::Limits(_) => Fault::Broken("it would take too much memory".to_owned()),
+        ImageError::Unsupported(_) => Fault::Broken("it is of a rare kind that cannot be read".to_owned()),
+        _ => Fault::Broken("its data are damaged".to_owned()),
+    }
+}
+
+/// Whether running out of bytes is at the bottom of an error. Some decoders say so only in words.
+fn ends_early(error: &dyn Error) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let words = error.to_string().to_ascii_lowercase();
+        if words.contains("unexpected end") || words.contains("unexpected eof") || words.contains("end of file") {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+#[cfg(test)]
+#[path = "picture_tests.rs"]
+pub(super) mod tests;

@@ -1,0 +1,399 @@
+//! The engine thread: takes jobs from a bounded inbox, reads them one after the other, and sends each job's events to
+//! the job's own listener.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use kernels::Kernel;
+
+use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::decode::{Decode, Sampling};
+use crate::document::{Document, OpenOptions, parse_pages};
+use crate::event::{Event, Outcome};
+use crate::layout;
+use crate::page::PageResult;
+use crate::reader::{Listener, ReadOptions, Reader};
+use crate::region::{Label, Rect, Region};
+
+/// Jobs that may wait.
+const INBOX: usize = 64;
+/// Events that may wait for a listener before the engine waits for it.
+const EVENTS: usize = 4096;
+
+/// Which checkpoint to load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckpointSource {
+    /// The one that comes with the program.
+    Bundled,
+    /// A folder.
+    Folder(PathBuf),
+}
+
+impl CheckpointSource {
+    /// Opens it.
+    pub fn open(&self) -> Result<Checkpoint, CheckpointError> {
+        match self {
+            CheckpointSource::Bundled => Checkpoint::bundled(),
+            CheckpointSource::Folder(folder) => Checkpoint::open(folder),
+        }
+    }
+}
+
+/// How to start an engine.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// What to load.
+    pub checkpoint: CheckpointSource,
+    /// Threads that compute; all the machine's when not given.
+    pub threads: Option<usize>,
+    /// A folder in which libpdfium is looked for.
+    pub pdfium_dir: Option<PathBuf>,
+}
+
+/// What an engine is and can do.
+#[derive(Clone, Debug)]
+pub struct EngineInfo {
+    /// The checkpoint's name.
+    pub checkpoint: String,
+    /// The kernels in use.
+    pub kernel: &'static str,
+    /// Threads that compute.
+    pub threads: usize,
+    /// Why drafting is not offered; `None` when it is.
+    pub only_ar: Option<String>,
+}
+
+/// Why the engine did not start or did not take a job; displays as one sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The checkpoint cannot be used.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// The system gave no thread.
+    #[error("the engine could not start its threads: {0}")]
+    Threads(String),
+    /// The inbox is full.
+    #[error("too many documents are waiting; wait for some to finish")]
+    Busy,
+    /// The engine thread has ended.
+    #[error("the engine has stopped; start the program again")]
+    Stopped,
+    /// A mode that the checkpoint does not have.
+    #[error("{reason}; only autoregressive decoding is offered")]
+    CannotDraft {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What to read.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A file.
+    Path(PathBuf),
+    /// Bytes with a name for messages, from a clipboard or a request.
+    Bytes {
+        /// The name.
+        name: String,
+        /// The file's content.
+        bytes: Vec<u8>,
+    },
+}
+
+/// Where a page's regions come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayoutMode {
+    /// The built-in detector.
+    Auto,
+    /// The whole page is one region of text.
+    None,
+}
+
+/// A document to read.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The document.
+    pub source: Source,
+    /// Opens an encrypted PDF.
+    pub password: Option<String>,
+    /// Pages as people write them, "1-3,7"; all when not given.
+    pub pages: Option<String>,
+    /// Resolution for PDF pages, dots per inch.
+    pub dpi: f32,
+    /// Where regions come from.
+    pub layout: LayoutMode,
+    /// The decoding mode; the best that the checkpoint has when not given.
+    pub decode: Option<Decode>,
+    /// Sampling instead of the arg-max.
+    pub sampling: Option<Sampling>,
+    /// The most tokens of one request.
+    pub max_tokens: usize,
+}
+
+impl Job {
+    /// A job with the default settings.
+    pub fn new(source: Source) -> Self {
+        Self {
+            source,
+            password: None,
+            pages: None,
+            dpi: 200.0,
+            layout: LayoutMode::Auto,
+            decode: None,
+            sampling: None,
+            max_tokens: 4096,
+        }
+    }
+}
+
+/// A job that was taken.
+#[derive(Debug)]
+pub struct JobHandle {
+    events: Receiver<Event>,
+    cancel: Arc<AtomicBool>,
+}
+
+impl JobHandle {
+    /// The job's events; the channel closes after [`Event::Finished`].
+    pub fn events(&self) -> &Receiver<Event> {
+        &self.events
+    }
+
+    /// Waits for the next event; `None` after the last.
+    pub fn recv(&self) -> Option<Event> {
+        self.events.recv().ok()
+    }
+
+    /// Stops the job before its next forward. What is finished stays.
+    pub fn cancel(&self) {
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// A switch that cancels the job from elsewhere (a signal handler, say).
+    pub fn cancel_switch(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.cancel)
+    }
+}
+
+type Waker = Box<dyn Fn() + Send>;
+
+/// A job on its way to the engine thread.
+struct Order {
+    job: Job,
+    decode: Decode,
+    post: Post,
+}
+
+/// An engine thread. Dropping it cancels what runs and waits for the thread.
+pub struct Engine {
+    inbox: Option<SyncSender<Order>>,
+    shutdown: Arc<AtomicBool>,
+    running: Arc<Mutex<Option<Arc<AtomicBool>>>>,
+    thread: Option<JoinHandle<()>>,
+    info: EngineInfo,
+}
+
+impl Engine {
+    /// Starts the thread `engine`, which loads the checkpoint; returns when it is ready, or with the reason why not.
+    pub fn start(options: EngineOptions) -> Result<Self, EngineError> {
+        let (inbox, orders) = sync_channel::<Order>(INBOX);
+        let (ready, readiness) = sync_channel(1);
+        let shutdown = Arc::new(AtomicBool::new(false));
+        let running = Arc::new(Mutex::new(None));
+        let state = (Arc::clone(&shutdown), Arc::clone(&running));
+        let thread = std::thread::Builder::new()
+            .name("engine".to_owned())
+            .spawn(move || {
+                let (worker, info) = match Worker::new(options) {
+                    Ok(started) => started,
+                    Err(error) => return drop(ready.send(Err(error))),
+                };
+                if ready.send(Ok(info)).is_ok() {
+                    worker.serve(orders, state.0, state.1);
+                }
+            })
+            .map_err(|e| EngineError::Threads(e.to_string()))?;
+        let info = readiness.recv().map_err(|_| EngineError::Stopped)??;
+        Ok(Self { inbox: Some(inbox), shutdown, running, thread: Some(thread), info })
+    }
+
+    /// What runs.
+    pub fn info(&self) -> &EngineInfo {
+        &self.info
+    }
+
+    /// Hands a job over; jobs are read one after the other. `waker` is called after each event, on the engine's threads.
+    pub fn submit(&self, job: Job, waker: impl Fn() + Send + 'static) -> Result<JobHandle, EngineError> {
+        let decode = match (job.decode, &self.info.only_ar) {
+            (None, Some(_)) => Decode::Ar,
+            (None, None) => Decode::SPEC,
+            (Some(Decode::Ar), _) => Decode::Ar,
+            (Some(_), Some(reason)) => return Err(EngineError::CannotDraft { reason: reason.clone() }),
+            (Some(decode), None) => decode,
+        };
+        let (sender, events) = sync_channel(EVENTS);
+        let cancel = Arc::new(AtomicBool::new(false));
+        let post = Post { sender, cancel: Arc::clone(&cancel), waker: Mutex::new(Box::new(waker)) };
+        let inbox = self.inbox.as_ref().ok_or(EngineError::Stopped)?;
+        match inbox.try_send(Order { job, decode, post }) {
+            Ok(()) => Ok(JobHandle { events, cancel }),
+            Err(TrySendError::Full(_)) => Err(EngineError::Busy),
+            Err(TrySendError::Disconnected(_)) => Err(EngineError::Stopped),
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.shutdown.store(true, Ordering::Relaxed);
+        if let Some(cancel) = self.running.lock().ok().and_then(|running| running.clone()) {
+            cancel.store(true, Ordering::Relaxed);
+        }
+        self.inbox = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Sends a job's events. A listener that went away cancels its job.
+struct Post {
+    sender: SyncSender<Event>,
+    cancel: Arc<AtomicBool>,
+    waker: Mutex<Waker>,
+}
+
+impl Listener for Post {
+    fn event(&self, event: Event) {
+        if self.sender.send(event).is_err() {
+            self.cancel.store(true, Ordering::Relaxed);
+            return;
+        }
+        if let Ok(waker) = self.waker.lock() {
+            waker();
+        }
+    }
+
+    fn cancel(&self) -> &AtomicBool {
+        &self.cancel
+    }
+}
+
+/// What the engine thread owns.
+struct Worker {
+    reader: Reader,
+    pool: rayon::ThreadPool,
+    pdfium_dir: Option<PathBuf>,
+}
+
+impl Worker {
+    fn new(options: EngineOptions) -> Result<(Self, EngineInfo), EngineError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(options.threads.unwrap_or(0))
+            .thread_name(|n| format!("kernel-{n}"))
+            .build()
+            .map_err(|e| EngineError::Threads(e.to_string()))?;
+        let checkpoint = options.checkpoint.open()?;
+        let kernel = Kernel::best();
+        let info = EngineInfo {
+            checkpoint: checkpoint.name.clone(),
+            kernel: kernel.name(),
+            threads: pool.current_num_threads(),
+            only_ar: checkpoint.why_not(),
+        };
+        let reader = Reader::new(checkpoint, kernel)?;
+        Ok((Self { reader, pool, pdfium_dir: options.pdfium_dir }, info))
+    }
+
+    fn serve(&self, orders: Receiver<Order>, shutdown: Arc<AtomicBool>, running: Arc<Mutex<Option<Arc<AtomicBool>>>>) {
+        let set_running = |cancel| {
+            if let Ok(mut running) = running.lock() {
+                *running = cancel;
+            }
+        };
+        for order in orders {
+            set_running(Some(Arc::clone(&order.post.cancel)));
+            if shutdown.load(Ordering::Relaxed) {
+                order.post.cancel.store(true, Ordering::Relaxed);
+            }
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.run(&order)))
+                .unwrap_or_else(|_| Outcome::Failed("an internal error stopped this document".to_owned()));
+            order.post.event(Event::Finished { outcome });
+            set_running(None);
+        }
+    }
+
+    /// A document's journey.
+    fn run(&self, order: &Order) -> Outcome {
+        let Order { job, post, .. } = order;
+        let cancelled = || post.cancel.load(Ordering::Relaxed);
+        if cancelled() {
+            return Outcome::Cancelled;
+        }
+        let options = OpenOptions {
+            password: job.password.clone(),
+            pdfium_dir: self.pdfium_dir.clone(),
+            ..OpenOptions::default()
+        };
+        let opened = match &job.source {
+            Source::Path(path) => Document::open(path, &options),
+            Source::Bytes { name, bytes } => Document::from_bytes(name, bytes.clone(), &options),
+        };
+        let mut document = match opened {
+            Ok(document) => document,
+            Err(error) => return Outcome::Failed(error.to_string()),
+        };
+        let page_count = document.page_count();
+        let pages = match job.pages.as_deref().map(|spec| parse_pages(spec, page_count)) {
+            None => (0..page_count).collect::<Vec<_>>(),
+            Some(Ok(pages)) => pages,
+            Some(Err(error)) => return Outcome::Failed(error.to_string()),
+        };
+        post.event(Event::Opened { page_count, pages: pages.clone() });
+        for page in pages {
+            if cancelled() {
+                return Outcome::Cancelled;
+            }
+            let read = catch_unwind(AssertUnwindSafe(|| self.read_page(order, &mut document, page)));
+            let failed = read.unwrap_or_else(|_| Err("an internal error stopped this page".to_owned()));
+            if let Err(message) = failed {
+                post.event(Event::PageFailed { page, message });
+            }
+        }
+        if cancelled() { Outcome::Cancelled } else { Outcome::Completed }
+    }
+
+    /// A page's journey: raster, straightened, regions, their text.
+    fn read_page(&self, order: &Order, document: &mut Document, page: usize) -> Result<(), String> {
+        let Order { job, decode, post } = order;
+        let raster = document.render(page, job.dpi).map_err(|e| e.to_string())?;
+        let (dpi, notice) = (raster.dpi, raster.notice);
+        let (pixels, skew_degrees, regions) = self.pool.install(|| match job.layout {
+            LayoutMode::Auto => {
+                let (pixels, skew) = layout::straighten(raster.pixels);
+                let regions = layout::detect(&pixels);
+                (pixels, skew, regions)
+            }
+            LayoutMode::None => {
+                let (width, height) = raster.pixels.dimensions();
+                let whole = Region::new(Label::Text, Rect { x0: 0, y0: 0, x1: width, y1: height });
+                (raster.pixels, 0.0, vec![whole])
+            }
+        });
+        let (width, height) = pixels.dimensions();
+        post.event(Event::PageStarted { page, width, height, regions: regions.clone(), notice });
+        let options = ReadOptions { decode: *decode, sampling: job.sampling, max_tokens: job.max_tokens };
+        let reading = self.pool.install(|| self.reader.read_page(page, &pixels, regions, &options, post));
+        let result = PageResult { index: page, width, height, dpi, skew_degrees, regions: reading.regions };
+        post.event(Event::PageFinished { page: Box::new(result), figures: reading.figures });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "worker_tests.rs"]
+mod worker_tests;
