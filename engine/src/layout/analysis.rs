@@ -54,7 +54,8 @@ impl Analysis {
         let mut letters = Vec::with_capacity(found.list.len());
         for component in found.list {
             let (w, h) = (component.bounds.width() as f32, component.bounds.height() as f32);
-            if component.area < 4 {
+            let blackout = u64::from(component.area) * 2 > gray.data.len() as u64;
+            if component.area < 4 || blackout {
                 continue;
             }
             let at_edge = component.bounds.x0 == 0

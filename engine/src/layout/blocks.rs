@@ -235,6 +235,8 @@ fn breaks(paragraph: &[TextLine], line: &TextLine, next: Option<&TextLine>, righ
         return true;
     }
     let scale = (line.cap.max(last.cap) / body.cap).clamp(0.5, 6.0);
+    // Small differences come from which letters a line happens to hold.
+    let scale = if (0.85..1.12).contains(&scale) { 1.0 } else { scale };
     let leading = if paragraph.len() >= 2 {
         let steps = paragraph.windows(2).map(|w| w[1].segment.baseline - w[0].segment.baseline);
         weighted(steps.map(|step| (step, 1))).unwrap_or(body.leading)

@@ -9,7 +9,7 @@ pub(super) struct Segment {
     pub(super) bounds: Rect,
     /// Median height of its letters.
     pub(super) size: f32,
-    /// Where its letters stand: the median of their bottoms.
+    /// Where its letters stand: the first quartile of their bottoms, since descenders hang below.
     pub(super) baseline: f32,
     /// Mean stroke width over letter height; bold type is wider.
     pub(super) weight: f32,
@@ -39,7 +39,7 @@ impl Segment {
         heights.sort_unstable();
         bottoms.sort_unstable();
         let size = heights.get(heights.len() / 2).copied().unwrap_or(1).max(1) as f32;
-        let baseline = bottoms.get(bottoms.len() / 2).copied().unwrap_or(bounds.y1) as f32;
+        let baseline = bottoms.get(bottoms.len().saturating_sub(1) / 4).copied().unwrap_or(bounds.y1) as f32;
         let (area, runs) = core.iter().fold((0u64, 0u64), |(a, r), c| (a + u64::from(c.area), r + u64::from(c.runs)));
         let weight = area as f32 / runs.max(1) as f32 / size;
         Self { bounds, size, baseline, weight, letters }

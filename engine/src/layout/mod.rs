@@ -24,6 +24,9 @@ mod skew;
 mod strip;
 mod table;
 
+#[cfg(test)]
+mod page_tests;
+
 pub use skew::straighten;
 pub use strip::{Strip, strips};
 

@@ -44,6 +44,9 @@ impl Rules {
 fn is_free(ink: &Bitmap, rule: &Rect, horizontal: bool) -> bool {
     let share = |rect: Rect| -> f32 {
         let rect = rect.clamped(ink.width as u32, ink.height as u32);
+        if rect.is_empty() {
+            return 0.0;
+        }
         let rows = rect.y0 as usize..rect.y1 as usize;
         let inked: usize =
             rows.map(|y| ink.row(y)[rect.x0 as usize..rect.x1 as usize].iter().filter(|&&v| v != 0).count()).sum();
@@ -67,6 +70,9 @@ fn is_free(ink: &Bitmap, rule: &Rect, horizontal: bool) -> bool {
 
 fn clear(ink: &mut Bitmap, rect: Rect) {
     let rect = rect.clamped(ink.width as u32, ink.height as u32);
+    if rect.is_empty() {
+        return;
+    }
     for y in rect.y0 as usize..rect.y1 as usize {
         ink.row_mut(y)[rect.x0 as usize..rect.x1 as usize].fill(0);
     }
