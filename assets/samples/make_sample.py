@@ -118,8 +118,8 @@ class Flow:
 
     def figure(self):
         """A ball dropped beside a ball thrown, at equal intervals: distances fallen grow as 1, 4, 9, 16."""
-        self.room_for(148 + 40)
-        canvas, height, left = self.canvas, 148, self.x
+        self.room_for(134 + 40)
+        canvas, height, left = self.canvas, 134, self.x
         top = self.y - 6
         canvas.setFillGray(0.93)
         canvas.rect(left, top - height, COLUMN, height, stroke=0, fill=1)
@@ -133,9 +133,9 @@ class Flow:
         for step in range(5):
             y = top - 14 - unit * step * step
             canvas.setFillGray(0.15)
-            canvas.circle(left + 30, y, 3.6, stroke=0, fill=1)
+            canvas.circle(left + 30, y, 3.2, stroke=0, fill=1)
             canvas.setFillGray(0.45)
-            canvas.circle(left + 30 + 45 * step, y, 3.6, stroke=0, fill=1)
+            canvas.circle(left + 30 + 45 * step, y, 3.2, stroke=0, fill=1)
         canvas.setFillGray(0)
         canvas.setStrokeGray(0)
         self.y = top - height - 6
