@@ -79,6 +79,10 @@ pub enum Event {
         drafted: u32,
         /// Accepted ones of them.
         accepted: u32,
+        /// Tokens committed.
+        tokens: u32,
+        /// Decoder forwards that the round took, draft and verify alike; 0 for the prefill.
+        forwards: u32,
         /// The new text; empty while a character is incomplete.
         pieces: Vec<Piece>,
     },

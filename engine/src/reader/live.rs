@@ -89,6 +89,8 @@ impl Observer for Live<'_> {
             round: round.index,
             drafted: round.draft.len() as u32,
             accepted: round.accepted,
+            tokens: round.committed.len() as u32,
+            forwards: round.draft_forwards + round.verify_forwards,
             pieces,
         });
         if self.text.len() >= self.check_at {
