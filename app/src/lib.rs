@@ -1,5 +1,71 @@
-//! App.
-/// Run.
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+//! The command line of GravityOCR: what is asked (`cli`), what is done (`recognize`, `bench`, `models`), and what is
+//! shown while it happens (`progress`, `live`). The engine does the reading; it is reached through `reader`.
+
+mod bench;
+mod bench_report;
+mod cli;
+mod inputs;
+mod interrupt;
+mod live;
+mod models;
+mod output;
+mod palette;
+mod printer;
+mod progress;
+mod reader;
+mod recognize;
+mod results;
+mod tally;
+
+use std::process::ExitCode;
+
+use cli::{Cli, Command};
+use printer::Printer;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Everything asked for was done.
+    Done,
+    /// Some page or file failed; each was named.
+    Failed,
+    /// The command was not understood.
+    Usage,
+    /// Ctrl+C: what was finished was kept.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(match exit {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Interrupted => 130, // 128 + SIGINT, as shells expect
+        })
+    }
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let mut printer = Printer::standard();
+    match Cli::parse(std::env::args_os()) {
+        Ok(cli) => run(cli.command, &mut printer).into(),
+        Err(answer) => {
+            printer.answer(&answer);
+            ExitCode::from(answer.exit)
+        }
+    }
+}
+
+fn run(command: Command, printer: &mut Printer) -> Exit {
+    match command {
+        Command::Recognize(args) => recognize::command(&args, printer),
+        Command::Bench(args) => bench::command(&args, printer),
+        Command::Models(args) => models::command(&args.command, printer),
+        Command::Other(words) => {
+            printer.failure(&cli::advice(&words));
+            Exit::Usage
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! The `gravityocr` binary.
+//! The `gravityocr` binary; everything is in the library beside it, where tests can reach it.
+
 fn main() -> std::process::ExitCode {
     gravityocr::main()
 }

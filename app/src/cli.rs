@@ -1,0 +1,379 @@
+//! What can be asked on the command line.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use engine::decode::Decode;
+use engine::worker::{CheckpointSource, Job, LayoutMode, Source};
+
+/// Turns scans and PDFs into Markdown, on this computer.
+#[derive(Debug, Parser)]
+#[command(name = "gravityocr", version, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Read files and write their text
+    Recognize(Recognize),
+    /// Time every stage of reading, and compare the ways of decoding
+    Bench(Bench),
+    /// List and check the models on this computer
+    Models(Models),
+    #[command(external_subcommand)]
+    Other(Vec<OsString>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Recognize {
+    /// PDFs, pictures, or folders of them
+    #[arg(required = true, value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write here instead of to standard output: a file, or a folder for several inputs
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Overwrite existing files
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Format::Md)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// How tokens are found: spec (draft and verify), ar (one by one) or diffusion (unverified, may differ) [default:
+    /// spec where the checkpoint drafts, otherwise ar]
+    #[arg(long, value_name = "WAY", value_parser = DecodeArg::parse)]
+    pub(crate) decode: Option<DecodeArg>,
+    /// Confidence above which diffusion commits a token
+    #[arg(long, value_name = "T", value_parser = parse_tau)]
+    pub(crate) tau: Option<f32>,
+    /// Find regions on the page, or read it as one
+    #[arg(long, value_enum, default_value_t = Layout::Auto)]
+    pub(crate) layout: Layout,
+    /// Pages to read, such as 1-3,7
+    #[arg(long, value_name = "PAGES")]
+    pub(crate) pages: Option<String>,
+    /// Resolution at which PDF pages are drawn
+    #[arg(long, value_name = "N", default_value_t = 200.0, value_parser = parse_dpi)]
+    pub(crate) dpi: f32,
+    /// Password of an encrypted PDF
+    #[arg(long, value_name = "P")]
+    pub(crate) password: Option<String>,
+    /// Write every round of every request as JSON (one input only)
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Keep running heads, page numbers and notes in the margin
+    #[arg(long)]
+    pub(crate) furniture: bool,
+    /// Colours on standard error; NO_COLOR is honoured
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+    pub(crate) color: When,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModelArgs {
+    /// A checkpoint folder, or nano for the bundled one
+    #[arg(long, value_name = "DIR|nano", default_value = "nano")]
+    pub(crate) checkpoint: PathBuf,
+    /// What computes
+    #[arg(long, value_enum, default_value_t = Device::Cpu)]
+    pub(crate) device: Device,
+    /// Threads that compute [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+}
+
+impl ModelArgs {
+    pub(crate) fn source(&self) -> CheckpointSource {
+        if self.checkpoint == Path::new("nano") {
+            CheckpointSource::Bundled
+        } else {
+            CheckpointSource::Folder(self.checkpoint.clone())
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Ways of decoding to time, such as ar,spec
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "ar,spec", value_parser = DecodeArg::parse)]
+    pub(crate) decode: Vec<DecodeArg>,
+    /// Pictures or PDFs to read instead of the built-in sample
+    #[arg(long, value_name = "FILES", num_args = 1..)]
+    pub(crate) images: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Times to read everything in each way
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Models {
+    #[command(subcommand)]
+    pub(crate) command: ModelsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// List the checkpoints that were found
+    List,
+    /// Read a checkpoint in full and name every fault
+    Verify {
+        /// The checkpoint folder; without it the bundled checkpoint
+        dir: Option<PathBuf>,
+    },
+    /// Print the folders where models are looked for
+    Path,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Markdown
+    Md,
+    /// One HTML page
+    Html,
+    /// Regions, boxes, text and rounds
+    Json,
+    /// Plain text
+    Txt,
+}
+
+impl From<Format> for engine::export::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Md => Self::Markdown,
+            Format::Html => Self::Html,
+            Format::Json => Self::Json,
+            Format::Txt => Self::Text,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layout {
+    /// Find columns, headings, lists, tables and figures
+    Auto,
+    /// The page is one region
+    None,
+}
+
+impl From<Layout> for LayoutMode {
+    fn from(layout: Layout) -> Self {
+        match layout {
+            Layout::Auto => LayoutMode::Auto,
+            Layout::None => LayoutMode::None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Device {
+    /// The processor
+    Cpu,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// A way of decoding by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DecodeArg {
+    Ar,
+    Spec { steps: u32 },
+    Diffusion,
+}
+
+/// The confidence threshold of diffusion when none is given, the paper's middle setting.
+const TAU: f32 = 0.9;
+
+impl DecodeArg {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "ar" => Ok(Self::Ar),
+            "spec" => Ok(Self::Spec { steps: 1 }),
+            "diffusion" => Ok(Self::Diffusion),
+            _ => match text.strip_prefix("spec:").map(str::parse) {
+                Some(Ok(steps @ 1..=32)) => Ok(Self::Spec { steps }),
+                _ => Err("use spec, ar, diffusion, or spec:N for N drafting steps (1 to 32)".to_owned()),
+            },
+        }
+    }
+
+    pub(crate) fn decode(self, tau: Option<f32>) -> Decode {
+        match self {
+            Self::Ar => Decode::Ar,
+            Self::Spec { steps } => Decode::Spec { steps },
+            Self::Diffusion => Decode::Diffusion { tau: tau.unwrap_or(TAU), causal_seed: false },
+        }
+    }
+
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::Ar => "ar".to_owned(),
+            Self::Spec { steps: 1 } => "spec".to_owned(),
+            Self::Spec { steps } => format!("spec:{steps}"),
+            Self::Diffusion => "diffusion".to_owned(),
+        }
+    }
+}
+
+fn parse_tau(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(tau) if (0.0..=1.0).contains(&tau) => Ok(tau),
+        _ => Err("use a number from 0 to 1".to_owned()),
+    }
+}
+
+fn parse_dpi(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(dpi) if (36.0..=1200.0).contains(&dpi) => Ok(dpi),
+        _ => Err("use a number from 36 to 1200".to_owned()),
+    }
+}
+
+/// What is said instead of running a command: help, the version, or what was wrong.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) to_stdout: bool,
+    pub(crate) exit: u8,
+}
+
+impl Cli {
+    pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Answer> {
+        let cli = Self::try_parse_from(args).map_err(|error| Answer {
+            text: error.render().to_string(),
+            to_stdout: !error.use_stderr(),
+            exit: if error.use_stderr() { 2 } else { 0 },
+        })?;
+        match &cli.command {
+            Command::Recognize(args) => args.check()?,
+            Command::Bench(_) | Command::Models(_) | Command::Other(_) => {}
+        }
+        Ok(cli)
+    }
+}
+
+impl Recognize {
+    /// What no single argument can tell.
+    fn check(&self) -> Result<(), Answer> {
+        let wrong = |what: &str| {
+            Err(Answer {
+                text: format!("error: {what}\n\nFor more information, try '--help'.\n"),
+                to_stdout: false,
+                exit: 2,
+            })
+        };
+        if self.tau.is_some() && self.decode != Some(DecodeArg::Diffusion) {
+            return wrong("--tau belongs to --decode diffusion");
+        }
+        if self.trace.is_some() && (self.files.len() > 1 || self.files.iter().any(|file| file.is_dir())) {
+            return wrong("--trace takes one input file");
+        }
+        if self.trace.is_some() && self.trace == self.output {
+            return wrong("--trace and --output name the same file");
+        }
+        Ok(())
+    }
+
+    /// What the engine is asked for one file.
+    pub(crate) fn job(&self, file: &Path) -> Job {
+        Job {
+            password: self.password.clone(),
+            pages: self.pages.clone(),
+            dpi: self.dpi,
+            layout: self.layout.into(),
+            decode: self.decode.map(|decode| decode.decode(self.tau)),
+            ..Job::new(Source::Path(file.to_path_buf()))
+        }
+    }
+}
+
+/// What to do instead of the unknown command `words`.
+pub(crate) fn advice(words: &[OsString]) -> String {
+    let first = words.first().map(PathBuf::from).unwrap_or_default();
+    if first.exists() || first.extension().is_some() {
+        format!("to read {0}, use: gravityocr recognize {0}", first.display())
+    } else {
+        format!("there is no command {}; try gravityocr --help", first.display())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
+    use super::*;
+
+    fn parse(line: &str) -> Result<Cli, Answer> {
+        Cli::parse(line.split(' ').map(OsString::from))
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn wrong_usage_is_exit_code_two() {
+        for line in [
+            "gravityocr",
+            "gravityocr recognize",
+            "gravityocr recognize a.pdf --format docx",
+            "gravityocr recognize a.pdf --decode spec:0",
+            "gravityocr recognize a.pdf --decode spec:33",
+            "gravityocr recognize a.pdf --tau 0.9",
+            "gravityocr recognize a.pdf --decode diffusion --tau 1.5",
+            "gravityocr recognize a.pdf --dpi 0",
+            "gravityocr recognize a.pdf --dpi NaN",
+            "gravityocr recognize a.pdf --threads 0",
+            "gravityocr recognize a.pdf b.pdf --trace t.json",
+            "gravityocr recognize a.pdf -o x.json --trace x.json",
+            "gravityocr recognize a.pdf --force",
+            "gravityocr models",
+        ] {
+            let answer = parse(line).map(|_| ()).unwrap_err();
+            assert_eq!((answer.exit, answer.to_stdout), (2, false), "{line}");
+        }
+    }
+
+    #[test]
+    fn help_and_version_are_answers_not_faults() {
+        for line in ["gravityocr --help", "gravityocr recognize --help", "gravityocr --version"] {
+            let answer = parse(line).map(|_| ()).unwrap_err();
+            assert_eq!((answer.exit, answer.to_stdout), (0, true), "{line}");
+        }
+    }
+
+    #[test]
+    fn decoding_is_chosen_by_name() {
+        let Command::Recognize(args) = parse("gravityocr recognize a --decode diffusion --tau 0.7").unwrap().command
+        else {
+            panic!("recognize was asked for")
+        };
+        assert_eq!(args.decode.unwrap().decode(args.tau), Decode::Diffusion { tau: 0.7, causal_seed: false });
+        assert_eq!(DecodeArg::parse("spec:4").unwrap().decode(None), Decode::Spec { steps: 4 });
+        assert_eq!(DecodeArg::parse("spec:4").unwrap().name(), "spec:4");
+    }
+
+    #[test]
+    fn a_file_without_a_command_is_pointed_to_recognize() {
+        let Command::Other(words) = parse("gravityocr scan.pdf").unwrap().command else { panic!("not a command") };
+        assert_eq!(advice(&words), "to read scan.pdf, use: gravityocr recognize scan.pdf");
+        assert_eq!(advice(&["recognise".into()]), "there is no command recognise; try gravityocr --help");
+    }
+}
