@@ -98,11 +98,20 @@ pub(crate) mod testing {
             index,
             accepted,
             committed: (0..committed)
-                .map(|n| Committed { id: n as u32, origin: Origin::Accepted, confidence: 0.9 })
+                .map(|n| Committed { id: n as u32, origin: origin(n, accepted as usize), confidence: 0.9 })
                 .collect(),
             draft_forwards: forwards.min(1),
             verify_forwards: forwards.saturating_sub(1),
             ..Round::default()
+        }
+    }
+
+    /// In a round the first token is causal, drafts follow, and the verifier's own ends it.
+    fn origin(place: usize, accepted: usize) -> Origin {
+        match place {
+            0 => Origin::Causal,
+            _ if place <= accepted => Origin::Accepted,
+            _ => Origin::Correction,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Counting what rounds did.
 
-use engine::decode::Round;
+use engine::decode::{Origin, Round};
 use engine::page::Reading;
 
 /// Sums over the rounds of any number of requests.
@@ -16,7 +16,7 @@ pub(crate) struct Tally {
     pub(crate) forwards: u32,
     /// Rounds in which a draft was verified.
     pub(crate) verified_rounds: u32,
-    /// Drafts accepted in those.
+    /// Drafts accepted in those and committed: what a verifier accepts behind an end token counts for nothing.
     pub(crate) accepted: u32,
     /// Time of the decoder forwards, milliseconds.
     pub(crate) decode_ms: f64,
@@ -43,7 +43,7 @@ impl Tally {
         self.forwards += round.draft_forwards + round.verify_forwards;
         if round.verify_forwards > 0 {
             self.verified_rounds += 1;
-            self.accepted += round.accepted;
+            self.accepted += round.committed.iter().filter(|token| token.origin == Origin::Accepted).count() as u32;
         }
     }
 
@@ -84,12 +84,13 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_the_method() {
-        // Prefill, then a round with 5 accepted (7 tokens, 2 forwards) and one cut at its end token (3 tokens).
+        // Prefill, then a round with 5 accepted (7 tokens, 2 forwards) and one with 4 accepted, cut at its end token (3 tokens,
+        // 2 of them drafts).
         let readings = [reading(vec![round(0, 1, 0, 0), round(1, 7, 5, 2), round(2, 3, 4, 2)])];
         let tally: Tally = readings.iter().collect();
         assert_eq!((tally.tokens, tally.forwards), (11, 4));
         assert_eq!(tally.tokens_per_forward(), Some(2.5));
-        assert_eq!(tally.accepted_per_round(), Some(4.5));
+        assert_eq!(tally.accepted_per_round(), Some(3.5));
         assert_eq!(tally.decode_rate(), Some(10.0 / 20.0 * 1e3));
         assert_eq!(tally.request_rate(), Some(11.0 / 25.0 * 1e3));
     }

@@ -153,7 +153,7 @@ class Flow:
                 text, span = cell if isinstance(cell, tuple) else (cell, 1)
                 x = self.x + column * cell_width
                 canvas.line(x, row_top, x, row_top - row_height)
-                canvas.setFont(SERIF_BOLD if number < 2 else SERIF, 10)
+                canvas.setFont(SERIF_BOLD if number == 0 else SERIF, 10)
                 canvas.drawCentredString(x + span * cell_width / 2, row_top - 12, text)
                 column += span
             canvas.line(self.x + COLUMN, row_top, self.x + COLUMN, row_top - row_height)
@@ -246,7 +246,7 @@ def fill(flow):
     flow.table(
         [
             ["Body", "Gravity", ("Fall from 10 m", 2)],
-            ["name", "m/s/s", "seconds", "m/s"],
+            ["", "m/s/s", "seconds", "m/s"],
             ["Moon", "1.62", "3.51", "5.69"],
             ["Mars", "3.71", "2.32", "8.61"],
             ["Earth", "9.81", "1.43", "14.0"],
