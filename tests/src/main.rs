@@ -1,4 +1,5 @@
-//! The command under test.
+//! The `gravityocr` command, built beside the tests that run it.
+
 fn main() -> std::process::ExitCode {
     gravityocr::main()
 }

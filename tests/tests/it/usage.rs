@@ -1,0 +1,57 @@
+use super::support::Place;
+
+#[test]
+fn without_a_command_help_is_shown_as_wrong_usage() {
+    let ran = Place::new().run([""; 0]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    for command in ["recognize", "bench", "models"] {
+        assert!(ran.err.contains(command), "{}", ran.err);
+    }
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    let place = Place::new();
+    let help = place.run(["recognize", "--help"]);
+    assert_eq!((help.code, help.err.as_str()), (0, ""));
+    for flag in [
+        "--output",
+        "--format",
+        "--decode",
+        "--tau",
+        "--checkpoint",
+        "--layout",
+        "--pages",
+        "--dpi",
+        "--password",
+        "--device",
+        "--trace",
+        "--furniture",
+        "--threads",
+        "--force",
+        "--color",
+    ] {
+        assert!(help.out.contains(flag), "{flag} in {}", help.out);
+    }
+    assert_eq!(place.run(["--version"]).out, format!("gravityocr {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_file_alone_is_answered_with_the_command_to_use() {
+    let ran = Place::new().run(["scan.pdf"]);
+    assert_eq!(ran.code, 2);
+    assert_eq!(ran.faults(), ["to read scan.pdf, use: gravityocr recognize scan.pdf"]);
+}
+
+#[test]
+fn wrong_arguments_are_exit_code_two() {
+    let place = Place::new();
+    place.write("a.png", "");
+    for line in
+        ["a.png --format docx", "a.png --dpi -3", "a.png --decode guess", "a.png --device tpu", "a.png --tau 0.5"]
+    {
+        let ran = place.recognize(line);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{line}: {}", ran.err);
+        assert!(ran.err.starts_with("error: "), "{line}: {}", ran.err);
+    }
+}
