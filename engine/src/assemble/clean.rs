@@ -10,9 +10,9 @@ use crate::region::Task;
 pub fn clean(text: &str, task: Task) -> String {
     let text = without_thinking(text).replace("\r\n", "\n").replace('\r', "\n");
     match task {
-        Task::Text => clean_text(unfenced(&text)),
-        Task::Table => clean_table(unfenced(&text)),
-        Task::Formula => clean_formula(unfenced(&text)),
+        Task::Text => clean_text(unfenced(&text, &["markdown", "md", "text", "plaintext"])),
+        Task::Table => clean_table(&text),
+        Task::Formula => clean_formula(unfenced(&text, &["", "latex", "tex", "math"])),
     }
 }
 
@@ -25,7 +25,13 @@ pub fn clean_line(text: &str) -> String {
 /// Cleans an answer whose line breaks, blanks and dots matter: a listing, or a line of one.
 pub fn clean_listing(text: &str) -> String {
     let text = without_thinking(text).replace("\r\n", "\n").replace('\r', "\n");
-    let lines: Vec<&str> = unfenced(&text).split('\n').map(str::trim_end).collect();
+    let mut lines: Vec<&str> = text.trim_matches('\n').split('\n').map(str::trim_end).collect();
+    if let [first, .., "```"] = lines.as_slice()
+        && first.strip_prefix("```").is_some_and(|language| language.chars().all(char::is_alphanumeric))
+    {
+        lines.pop();
+        lines.remove(0);
+    }
     lines.join("\n").trim_matches('\n').to_string()
 }
 
@@ -45,23 +51,35 @@ fn without_thinking(text: &str) -> &str {
     }
 }
 
-/// The inside of a code fence around the whole answer.
-fn unfenced(text: &str) -> &str {
+/// The inside of a code fence around the whole answer, if it names one of these languages.
+fn unfenced<'a>(text: &'a str, languages: &[&str]) -> &'a str {
     let inner = text.trim().strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     match inner.and_then(|inner| inner.split_once('\n')) {
-        Some((language, body)) if language.len() <= 12 && language.chars().all(|c| c.is_ascii_alphanumeric()) => body,
+        Some((language, body)) if languages.contains(&language.trim()) => body,
         _ => text,
     }
 }
 
 fn clean_text(text: &str) -> String {
     let mut paragraphs = Vec::new();
-    let mut lines = text.split('\n').map(str::trim).filter(|line| !line.is_empty());
-    while let Some(line) = lines.next() {
-        if line == "$$" {
+    let last_fence =
+        text.split('\n').enumerate().filter(|(_, line)| line.trim() == "```").last().map_or(0, |(at, _)| at);
+    let mut lines = text.split('\n').enumerate();
+    while let Some((at, line)) = lines.next() {
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        if line.starts_with("```") && at < last_fence {
+            // So does code, and its blanks and blank lines.
+            let body: Vec<&str> =
+                lines.by_ref().map(|(_, line)| line).take_while(|line| line.trim() != "```").collect();
+            paragraphs.push(format!("{line}\n{}\n```", body.join("\n")));
+        } else if line == "$$" {
             // A displayed formula keeps its lines together.
-            let body: Vec<&str> = lines.by_ref().take_while(|line| *line != "$$").collect();
-            paragraphs.push(format!("$${}$$", body.join(" ")));
+            let body: Vec<&str> =
+                lines.by_ref().map(|(_, line)| line.trim()).take_while(|line| *line != "$$").collect();
+            paragraphs.push(format!("$${}$$", body.join(" ").trim()));
         } else {
             paragraphs.push(tight_math(&short_runs(&list_mark(line))));
         }
@@ -303,6 +321,9 @@ mod tests {
             text("1.5 million\n2.x branch\n(s)he\n(see) that\n2024. Then\n-5 degrees\n*starred*"),
             "1.5 million\n\n2.x branch\n\n(s)he\n\n(see) that\n\n2024. Then\n\n-5 degrees\n\n*starred*"
         );
+        assert_eq!(text("a\n```c\n  x = 1;\n\n  y\n```\nb\n```"), "a\n\n```c\n  x = 1;\n\n  y\n```\n\nb\n\n```");
+        assert_eq!(text("```markdown\na\nb\n```"), "a\n\nb");
+        assert_eq!(clean_listing("```python\n  x\n```"), "  x");
         assert_eq!(text("so\n$$\na\n= b\n$$\nthen"), "so\n\n$$a = b$$\n\nthen");
     }
 

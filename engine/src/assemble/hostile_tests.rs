@@ -47,6 +47,8 @@ fn large_hostile_answers_take_a_moment_only() {
         "\n",
         "\\begin{math}",
         "```\n",
+        "```x\n",
+        "```\nx\n```\ny\n",
         "<think>",
         "</td>",
         "&#x",

@@ -135,14 +135,15 @@ fn hyphen(paragraph: &str, line: &str, last: char, first: char, words: &Vocabula
     Joint::DropHyphen
 }
 
-/// First parts that mostly stand with a hyphen in English.
-const COMPOUND_HEADS: [&str; 22] = [
-    "self", "non", "well", "all", "half", "quasi", "cross", "two", "three", "four", "five", "six", "seven", "eight",
-    "nine", "twenty", "thirty", "forty", "fifty", "high", "state", "mother",
+/// First parts that mostly stand with a hyphen in English and seldom begin a closed word.
+const COMPOUND_HEADS: [&str; 28] = [
+    "self", "non", "well", "all", "half", "quasi", "pseudo", "cross", "one", "two", "three", "four", "five", "six",
+    "seven", "eight", "nine", "twenty", "thirty", "forty", "fifty", "zero", "single", "double", "high", "state",
+    "mother", "user",
 ];
 
 /// Last parts that stand with a hyphen after a whole word.
-const COMPOUND_TAILS: [&str; 12] = [
+const COMPOUND_TAILS: [&str; 17] = [
     "based",
     "only",
     "sensitive",
@@ -155,16 +156,22 @@ const COMPOUND_TAILS: [&str; 12] = [
     "defined",
     "level",
     "off",
+    "related",
+    "separated",
+    "free",
+    "safe",
+    "aware",
 ];
 
 /// Beginnings of closed words that would otherwise look like whole words before a `COMPOUND_TAILS` entry.
 const PREFIXES: [&str; 13] =
     ["inter", "over", "under", "super", "hyper", "anti", "auto", "counter", "trans", "ultra", "multi", "semi", "micro"];
 
-/// Endings that a divided word goes on with: "cross-ing", "high-est", "seven-teen".
-const SUFFIXES: [&str; 27] = [
+/// What goes on a word that only looks like a `COMPOUND_HEADS` entry: "cross-ing", "seven-teen", "user-name".
+const SUFFIXES: [&str; 36] = [
     "ing", "ings", "ed", "er", "ers", "es", "est", "ly", "ness", "able", "ment", "ments", "ful", "less", "ish", "teen",
-    "ty", "th", "ths", "tieth", "fold", "light", "lights", "lighted", "way", "ways", "hood",
+    "ty", "th", "ths", "tieth", "fold", "light", "lights", "lighted", "way", "ways", "hood", "self", "ton", "tons",
+    "nym", "nyms", "name", "names", "land", "over",
 ];
 
 fn is_compound(head: &str, tail: &str, head_letters: usize, tail_has_hyphen: bool) -> bool {
@@ -255,6 +262,10 @@ mod tests {
             ("self-specu-", "lative decoding", "self-speculative decoding"),
             ("the high-", "est value", "the highest value"),
             ("seven-", "teen", "seventeen"),
+            ("a single-", "ton", "a singleton"),
+            ("your user-", "name", "your username"),
+            ("the multi-", "plication", "the multiplication"),
+            ("an over-", "sensitive", "an oversensitive"),
             ("inter-", "dependent", "interdependent"),
             ("(under-", "standing)", "(understanding)"),
             ("at con-", "gue. Next", "at congue. Next"),
@@ -271,6 +282,8 @@ mod tests {
             ("state-", "of-the-art", "state-of-the-art"),
             ("state-of-", "the-art", "state-of-the-art"),
             ("twenty-", "one", "twenty-one"),
+            ("a lock-", "free queue", "a lock-free queue"),
+            ("one-", "dimensional", "one-dimensional"),
             ("a built-", "in function", "a built-in function"),
             ("a rule-", "based one", "a rule-based one"),
             ("Jean-", "Paul", "Jean-Paul"),

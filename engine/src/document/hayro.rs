@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hayro::hayro_interpret::util::TransformExt;
 use hayro::hayro_interpret::{InterpreterSettings, InterpreterWarning};
 use hayro::hayro_syntax::content::ops::TypedInstruction;
-use hayro::hayro_syntax::object::Stream;
-use hayro::hayro_syntax::object::dict::keys::{BITS_PER_COMPONENT, CONTENTS, HEIGHT, IMAGE_MASK, WIDTH};
+use hayro::hayro_syntax::object::dict::keys::{BITS_PER_COMPONENT, CONTENTS, COUNT, HEIGHT, IMAGE_MASK, PARENT, WIDTH};
+use hayro::hayro_syntax::object::{Dict, Stream};
 use hayro::hayro_syntax::page::Page;
 use hayro::hayro_syntax::{DecryptionError, LoadPdfError, Pdf, PdfData};
 use hayro::kurbo::Affine;
@@ -23,6 +23,7 @@ use super::{Bytes, Limits, PageRaster};
 
 pub(super) struct HayroPages {
     pdf: Arc<Pdf>,
+    page_count: usize,
 }
 
 impl HayroPages {
@@ -35,7 +36,9 @@ impl HayroPages {
             let opened = Pdf::new_with_password(data.clone(), &password)
                 .or_else(|error| if given { Pdf::new_with_password(data, "").map_err(|_| error) } else { Err(error) });
             match opened {
-                Ok(pdf) => Ok(HayroPages { pdf: Arc::new(pdf) }),
+                Ok(pdf) => {
+                    Ok(HayroPages { page_count: pdf.pages().len().max(promised_pages(&pdf)), pdf: Arc::new(pdf) })
+                }
                 Err(LoadPdfError::Decryption(DecryptionError::PasswordProtected)) => Err(Fault::Locked { given }),
                 Err(LoadPdfError::Decryption(_)) => Err(Fault::Broken("its encryption is not a known one".to_owned())),
                 Err(LoadPdfError::Invalid) => Err(Fault::Broken("it is not a readable PDF".to_owned())),
@@ -44,13 +47,27 @@ impl HayroPages {
     }
 
     pub(super) fn page_count(&self) -> usize {
-        self.pdf.pages().len()
+        self.page_count
     }
 
     pub(super) fn render(&self, page: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {
         let (pdf, own_limits) = (Arc::clone(&self.pdf), limits.clone());
         contained(limits.max_time, move || draw(&pdf, page, dpi, &own_limits))
     }
+}
+
+/// The number of pages by the root of the page tree. hayro passes over pages that a cut file has lost; they are to be
+/// pages that fail, and not to disappear.
+fn promised_pages(pdf: &Pdf) -> usize {
+    let Some(page) = pdf.pages().first() else { return 0 };
+    let mut node = page.raw().clone();
+    for _ in 0..100 {
+        match node.get::<Dict<'_>>(PARENT) {
+            Some(parent) => node = parent,
+            None => break,
+        }
+    }
+    node.get::<u32>(COUNT).map_or(0, |count| count as usize)
 }
 
 fn draw(pdf: &Pdf, index: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {

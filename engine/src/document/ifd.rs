@@ -10,6 +10,9 @@ use super::error::Fault;
 const MAX_DIRECTORIES: usize = 100_000;
 const MAX_FIELDS: usize = 1_000_000;
 
+/// Values of one field: the strips or tiles of the largest images are fewer.
+const MAX_VALUES: usize = 4_000_000;
+
 /// The fields that are used here; files hold many more, private ones among them.
 pub(super) mod tag {
     pub(in crate::document) const SUBFILE_TYPE: u16 = 254;
@@ -161,6 +164,9 @@ impl Directory {
     pub(super) fn numbers(&self, bytes: &[u8], tag: u16) -> Option<Vec<u64>> {
         let raw = self.raw(bytes, tag)?;
         let size = size_of(self.fields.get(&tag)?.kind)?;
+        if raw.len() / size > MAX_VALUES {
+            return None;
+        }
         (0..raw.len() / size).map(|i| self.layout.number(raw, i * size, size)).collect()
     }
 

@@ -16,9 +16,7 @@ use super::resolution;
 pub(super) struct Survey {
     pub(super) width: u32,
     pub(super) height: u32,
-    components: u8,
-    /// An Adobe segment: then four channels are stored inverted.
-    adobe: bool,
+    pub(super) components: u8,
     pub(super) orientation: Option<Orientation>,
     pub(super) dpi: Option<f64>,
     /// The end mark was reached.
@@ -51,7 +49,6 @@ pub(super) fn survey(bytes: &[u8]) -> Option<Survey> {
                     survey.orientation = Orientation::from_exif_chunk(exif);
                 }
             }
-            0xee => survey.adobe |= payload.starts_with(b"Adobe"),
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
                 let side = |at: usize| payload.get(at..)?.first_chunk().map(|b| u32::from(u16::from_be_bytes(*b)));
                 survey.height = side(1)?;
@@ -82,36 +79,25 @@ fn next_marker(bytes: &[u8]) -> Option<(u8, &[u8])> {
 pub(super) fn decode(bytes: &[u8], survey: &Survey) -> Result<(RgbImage, Option<&'static str>), Fault> {
     const UNENDED: &str = "the file has no end mark, so that the last lines may be missing";
     const DAMAGED: &str = "its data are damaged, so that parts may be missing";
-    let strict = samples(bytes, Wanted::Rgb, true);
+    let strict = samples(bytes, survey, Wanted::Rgb, true);
     let (samples, notice) = match strict {
         Ok(samples) => (samples, (!survey.complete).then_some(UNENDED)),
         Err(_) if !survey.complete => return Err(Fault::EndsEarly),
         // A lenient decoder fills what is missing with grey: fine if said.
-        Err(Fault::Broken(reason)) => (samples(bytes, Wanted::Rgb, false)?, (reason != FILLER).then_some(DAMAGED)),
+        Err(Fault::Broken(reason)) => {
+            (samples(bytes, survey, Wanted::Rgb, false)?, (reason != FILLER).then_some(DAMAGED))
+        }
         Err(fault) => return Err(fault),
     };
-    let rgb = match samples.channels {
-        3 => samples.data,
-        _ => samples.data.chunks_exact(4).flat_map(|cmyk| cmyk_to_rgb(cmyk, survey.adobe)).collect(),
-    };
-    let pixels = RgbImage::from_raw(samples.width, samples.height, rgb).ok_or(Fault::EndsEarly)?;
+    let pixels = RgbImage::from_raw(samples.width, samples.height, samples.data).ok_or(Fault::EndsEarly)?;
     Ok((pixels, notice))
-}
-
-/// One pixel of four inks. Adobe's programs store them inverted (255: no ink) and mark the file with their segment.
-pub(super) fn cmyk_to_rgb(cmyk: &[u8], inverted: bool) -> [u8; 3] {
-    let light = |i: usize| {
-        let ink = u32::from(cmyk.get(i).copied().unwrap_or_default());
-        if inverted { ink } else { 255 - ink }
-    };
-    let mix = |i: usize| ((light(i) * light(3) + 127) / 255) as u8;
-    [mix(0), mix(1), mix(2)]
 }
 
 /// Which colours a caller wants.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// Red, green, blue; four inks are left as they are stored.
+    /// Red, green, blue. Four inks are taken as inverted (255: no ink), as Adobe's programs write them, whether the file has
+    /// Adobe's mark or not; other readers do the same.
     Rgb,
     /// The stored channels.
     Stored,
@@ -141,16 +127,19 @@ fn fault(error: DecodeErrors) -> Fault {
 }
 
 /// Decodes; a strict decoder refuses data that stop or make no sense, where a lenient one fills with grey.
-pub(super) fn samples(bytes: &[u8], wanted: Wanted, strict: bool) -> Result<Samples, Fault> {
+pub(super) fn samples(bytes: &[u8], survey: &Survey, wanted: Wanted, strict: bool) -> Result<Samples, Fault> {
     let options =
         DecoderOptions::default().set_strict_mode(strict).set_max_width(usize::MAX).set_max_height(usize::MAX);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     decoder.decode_headers().map_err(fault)?;
+    // A second size in the file must not evade the limits that the first was held against.
+    if decoder.dimensions() != Some((survey.width as usize, survey.height as usize)) {
+        return Err(Fault::Broken("its JPEG data have two sizes".to_owned()));
+    }
     let stored = decoder.input_colorspace().ok_or(Fault::EndsEarly)?;
-    let output = match (stored, wanted) {
-        (ColorSpace::CMYK, _) | (_, Wanted::Stored) => stored,
-        // Y, Cb, Cr and black, as Adobe writes it: mixed down by the decoder.
-        _ => ColorSpace::RGB,
+    let output = match wanted {
+        Wanted::Rgb => ColorSpace::RGB,
+        Wanted::Stored => stored,
     };
     decoder.set_options(options.jpeg_set_out_colorspace(output));
     let data = decoder.decode().map_err(fault)?;

@@ -8,6 +8,7 @@ mod jpeg;
 mod pdf;
 mod pdfium;
 mod picture;
+mod reduce;
 mod resolution;
 mod selection;
 mod sniff;

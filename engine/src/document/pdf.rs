@@ -28,6 +28,10 @@ enum Drawer {
 impl PdfPages {
     pub(super) fn open(bytes: Bytes, options: &OpenOptions) -> Result<PdfPages, Fault> {
         let (password, limits) = (options.password.clone(), &options.limits);
+        if password.as_deref().is_some_and(|password| password.contains('\0')) {
+            // No password has that character, and pdfium's strings end at it.
+            return Err(Fault::Locked { given: true });
+        }
         let library = match options.pdf_renderer {
             PdfRenderer::Hayro => None,
             PdfRenderer::Best | PdfRenderer::Pdfium => pdfium::library(options.pdfium_dir.as_deref()),

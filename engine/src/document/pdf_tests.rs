@@ -4,6 +4,12 @@ use super::super::testing::{fixture, ink, one_page, open, pdf, render, renderers
 use super::super::{Document, DocumentError, Limits, OpenOptions};
 use super::*;
 
+/// The engine opens a document on one thread and may hand it to another.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<Document>();
+};
+
 /// A black square of 20 points at the top left corner of a page of 200 x 100 points.
 const SQUARE: &str = "0 g 0 80 20 20 re f";
 
@@ -272,7 +278,9 @@ fn passwords() {
             let refused = |password| open(name, password).err().unwrap();
             assert_eq!(refused(None), DocumentError::PasswordNeeded { name: name.to_owned() });
             assert_eq!(refused(Some("")), DocumentError::PasswordNeeded { name: name.to_owned() });
-            assert_eq!(refused(Some("sesame")), DocumentError::WrongPassword { name: name.to_owned() });
+            for wrong in ["sesame", "open sesame ", "a\0b", "열려라 참깨", &"x".repeat(1000)] {
+                assert_eq!(refused(Some(wrong)), DocumentError::WrongPassword { name: name.to_owned() });
+            }
             let raster = open(name, Some("open sesame")).and_then(|mut document| document.render(0, 72.0)).unwrap();
             assert_eq!(ink(&raster.pixels), Some((0, 0, 20, 20)), "{name}");
         }
@@ -340,6 +348,25 @@ fn a_page_that_fails_leaves_the_others() {
         let mut document = Document::from_bytes("mixed.pdf", pdf(&objects), &options).unwrap();
         let _ = document.render(1, 72.0);
         assert_eq!(ink(&document.render(2, 72.0).unwrap().pixels), Some((0, 0, 20, 20)));
+    }
+}
+
+#[test]
+fn pages_that_a_cut_file_has_lost_do_not_disappear() {
+    // Three pages are promised; the object of the second is gone.
+    let mut objects = vec![
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        "<< /Type /Pages /Kids [3 0 R 4 0 R 5 0 R] /Count 3 /MediaBox [0 0 200 100] >>".to_owned(),
+    ];
+    objects.push("<< /Type /Page /Parent 2 0 R /Contents 6 0 R >>".to_owned());
+    objects.push("null".to_owned());
+    objects.push("<< /Type /Page /Parent 2 0 R /Contents 6 0 R >>".to_owned());
+    objects.push(stream("", SQUARE));
+    for options in renderers() {
+        let mut document = Document::from_bytes("cut.pdf", pdf(&objects), &options).unwrap();
+        assert_eq!(document.page_count(), 3, "{:?}", options.pdf_renderer);
+        let failed: Vec<_> = (0..3).filter_map(|page| document.render(page, 72.0).err()).collect();
+        assert!(matches!(failed.as_slice(), [DocumentError::PageFailed { .. }]), "{failed:?}");
     }
 }
 

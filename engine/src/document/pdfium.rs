@@ -35,8 +35,13 @@ pub(super) fn library(configured: Option<&Path>) -> Option<&'static Pdfium> {
         .map(|place| if place.is_file() { place } else { Pdfium::pdfium_platform_library_name_at_path(&place) })
         .filter(|file| file.is_file())
         .find_map(|file| Pdfium::bind_to_library(file).ok())
-        .or_else(|| Pdfium::bind_to_system_library().ok())?;
+        .or_else(system_library)?;
     Some(LIBRARY.get_or_init(|| Pdfium::new(bindings)))
+}
+
+/// The system's library. Windows would look into the current folder too, where a stranger's files may lie.
+fn system_library() -> Option<Box<dyn PdfiumLibraryBindings>> {
+    if cfg!(windows) { None } else { Pdfium::bind_to_system_library().ok() }
 }
 
 pub(super) struct PdfiumPages {

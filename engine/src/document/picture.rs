@@ -9,8 +9,12 @@ use image::{DynamicImage, ImageDecoder, ImageError, RgbImage};
 
 use super::contain::contained;
 use super::error::Fault;
+use super::reduce::{self, Reducer};
 use super::sniff::Kind;
 use super::{Bytes, Limits, PageRaster, jpeg, resolution};
+
+/// Rows that are converted at a time.
+const BAND: usize = 64;
 
 /// An image file. It is decoded anew each time: a raster is larger than its file, and asked for once or twice.
 pub(super) struct Picture {
@@ -45,7 +49,9 @@ fn decode(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<PageRaster, Fault
     let reader = Cursor::new(bytes);
     match kind {
         Kind::Jpeg => jpeg_page(bytes, limits),
-        Kind::Png => page(PngDecoder::new(reader).map_err(fault)?, resolution::of_png(bytes), limits),
+        Kind::Png => {
+            page(PngDecoder::with_limits(reader, memory(limits)).map_err(fault)?, resolution::of_png(bytes), limits)
+        }
         // The decoder does not say so itself.
         Kind::WebP if webp_size(bytes).is_none_or(|size| size > bytes.len() as u64) => Err(Fault::EndsEarly),
         Kind::WebP => page(WebPDecoder::new(reader).map_err(fault)?, None, limits),
@@ -63,37 +69,65 @@ fn webp_size(bytes: &[u8]) -> Option<u64> {
 
 fn jpeg_page(bytes: &[u8], limits: &Limits) -> Result<PageRaster, Fault> {
     let survey = jpeg::survey(bytes).ok_or(Fault::EndsEarly)?;
-    within(survey.width, survey.height, limits)?;
+    let (width, height) = (survey.width, survey.height);
+    let factor = shrinking(width, height, u64::from(survey.components.max(3)), limits)?;
     let (pixels, doubt) = jpeg::decode(bytes, &survey)?;
+    let doubt = doubt.map(|doubt| format!("this image was read, but {doubt}"));
     Ok(PageRaster {
-        pixels: turned(pixels, survey.orientation.unwrap_or(Orientation::NoTransforms)),
-        dpi: resolution::believable(survey.dpi),
-        notice: doubt.map(|doubt| format!("this image was read, but {doubt}")),
+        pixels: turned(reduced(pixels.into(), factor)?, survey.orientation.unwrap_or(Orientation::NoTransforms)),
+        dpi: resolution::believable(survey.dpi.map(|dpi| dpi / f64::from(factor))),
+        notice: doubt.or_else(|| reduce::notice(0, width, height, factor, limits)),
     })
 }
 
 fn page<D: ImageDecoder>(mut decoder: D, dpi: Option<f64>, limits: &Limits) -> Result<PageRaster, Fault> {
     let (width, height) = decoder.dimensions();
-    within(width, height, limits)?;
-    let mut memory = image::Limits::no_limits();
-    // Sixteen bits in four channels, and room for the decoder's own tables.
-    memory.max_alloc = Some(limits.max_pixels.saturating_mul(8).saturating_add(64 << 20));
-    decoder.set_limits(memory).map_err(fault)?;
+    let factor = shrinking(width, height, u64::from(decoder.color_type().bytes_per_pixel()), limits)?;
+    decoder.set_limits(memory(limits)).map_err(fault)?;
     let dpi = dpi.or_else(|| decoder.exif_metadata().ok().flatten().and_then(|exif| resolution::of_exif(&exif)));
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let image = DynamicImage::from_decoder(decoder).map_err(fault)?;
-    Ok(PageRaster { pixels: turned(on_white(image), orientation), dpi: resolution::believable(dpi), notice: None })
+    Ok(PageRaster {
+        pixels: turned(reduced(image, factor)?, orientation),
+        dpi: resolution::believable(dpi.map(|dpi| dpi / f64::from(factor))),
+        notice: reduce::notice(0, width, height, factor, limits),
+    })
 }
 
-/// Refuses a raster over the limit, before memory is taken for it.
-pub(super) fn within(width: u32, height: u32, limits: &Limits) -> Result<(), Fault> {
+/// What a decoder may take: sixteen bits in four channels, and room for its own tables.
+fn memory(limits: &Limits) -> image::Limits {
+    let mut memory = image::Limits::no_limits();
+    memory.max_alloc = Some(limits.max_pixels.saturating_mul(8).saturating_add(64 << 20));
+    memory
+}
+
+/// The factor by which an image must shrink. These formats are decoded whole before, so a larger one than the limit is
+/// refused, before memory is taken for it, unless it takes no more than four bytes for each pixel of the limit (as a
+/// color scan of A2 at 600 dpi does).
+fn shrinking(width: u32, height: u32, bytes_per_pixel: u64, limits: &Limits) -> Result<u32, Fault> {
     if width == 0 || height == 0 {
         return Err(Fault::Broken("it has no pixels".to_owned()));
     }
-    if u64::from(width) * u64::from(height) > limits.max_pixels {
-        return Err(Fault::TooLarge { width, height });
+    let bytes = (u64::from(width) * u64::from(height)).saturating_mul(bytes_per_pixel);
+    match reduce::factor(width, height, limits)? {
+        1 => Ok(1),
+        factor if bytes <= limits.max_pixels.saturating_mul(4) => Ok(factor),
+        _ => Err(Fault::TooLarge { width, height }),
     }
-    Ok(())
+}
+
+/// The image on white, a band at a time if it must shrink, since only the small one may take three bytes per pixel.
+fn reduced(image: DynamicImage, factor: u32) -> Result<RgbImage, Fault> {
+    if factor == 1 {
+        return Ok(on_white(image));
+    }
+    let (width, height) = (image.width(), image.height());
+    let mut reducer = Reducer::new(width, height, factor);
+    for top in (0..height).step_by(BAND) {
+        let band = on_white(image.crop_imm(0, top, width, BAND as u32));
+        band.as_raw().chunks_exact(width as usize * 3).for_each(|row| reducer.push(row));
+    }
+    reducer.finish()
 }
 
 /// Eight bits per channel, and white where the image is transparent.

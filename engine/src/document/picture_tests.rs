@@ -48,6 +48,8 @@ fn colors_of_every_format() {
         // Four inks, stored inverted with Adobe's mark; the second as luminance and black.
         ("cmyk.jpg", 8),
         ("ycck.jpg", 8),
+        // Four inks without the mark.
+        ("cmyk-plain.jpg", 8),
     ] {
         let raster = page_of(name);
         assert_boxes(name, &raster.pixels, tolerance);
@@ -94,12 +96,20 @@ fn sixteen_bits_keep_their_high_ones() {
 }
 
 #[test]
-fn gray_and_bilevel_png() {
+fn gray_and_bilevel() {
     let gray = page_of("gray.png").pixels;
     assert_eq!(
         (gray.get_pixel(12, 10).0, gray.get_pixel(47, 30).0, gray.get_pixel(47, 10).0),
         ([0; 3], [128; 3], WHITE)
     );
+    for name in ["gray.jpg", "gray-jpeg.tif"] {
+        let pixels = page_of(name).pixels;
+        assert_eq!(pixels.dimensions(), (60, 40));
+        for ((x, y), level) in [((12, 10), 0), ((47, 30), 128), ((47, 10), 255), ((30, 20), 255)] {
+            let found = pixels.get_pixel(x, y).0;
+            assert!(found.iter().all(|c| c.abs_diff(level) <= 4), "{name} at ({x}, {y}): {found:?}");
+        }
+    }
     let bilevel = page_of("bilevel.png").pixels;
     assert_eq!(ink(&bilevel), Some((5, 5, 55, 35)));
     assert_eq!(bilevel.get_pixel(30, 20).0, WHITE);
@@ -200,6 +210,30 @@ fn size_is_checked_before_anything_is_decoded() {
             )
         );
     }
+}
+
+#[test]
+fn an_image_a_little_over_the_limit_is_reduced() {
+    let mut options = OpenOptions::default();
+    options.limits.max_pixels = 2000; // the pictures have 2400
+    for name in ["gray.png", "color.jpg", "color.bmp", "gray.jpg"] {
+        let raster = Document::from_bytes(name, fixture(name), &options).unwrap().render(0, 200.0).unwrap();
+        assert_eq!(raster.pixels.dimensions(), (30, 20), "{name}");
+        assert_eq!(
+            raster.notice.unwrap(),
+            "page 1 (60 x 40 pixels) was reduced to 1/2 in width and height to stay within 0 megapixels"
+        );
+        // The black box at (5, 5) of 15 x 10 pixels: whole squares from (3, 3) to (10, 7) and half ones around.
+        let at = |x, y| raster.pixels.get_pixel(x, y).0[1];
+        assert!(at(3, 3) < 8 && at(9, 6) < 8 && at(1, 1) > 247 && at(11, 9) > 247, "{name}");
+        assert!(at(2, 4).abs_diff(128) < 16, "{name}: {}", at(2, 4));
+    }
+    let dpi = Document::from_bytes("a.jpg", fixture("color.jpg"), &options).unwrap().render(0, 200.0).unwrap().dpi;
+    assert_eq!(dpi, Some(120.0));
+    // Four bytes for each pixel of the limit: 7200 bytes do not fit into 4 x 1700.
+    options.limits.max_pixels = 1700;
+    let refused = Document::from_bytes("a.jpg", fixture("color.jpg"), &options).unwrap().render(0, 200.0).unwrap_err();
+    assert!(refused.to_string().contains("60 x 40 pixels, more than the limit"));
 }
 
 #[test]

@@ -3,18 +3,13 @@
 //! The strips are read here rather than by a general decoder: those refuse palettes, 12 bits, group 3 fax and the
 //! reversed fill order, and want memory for the whole page where a large one can be reduced while it is read.
 
-use image::RgbImage;
-
 use super::contain::contained;
 use super::error::Fault;
 use super::ifd::{self, Directory, tag};
-use super::jpeg::cmyk_to_rgb;
 use super::picture::{over_white, turned};
+use super::reduce::{self, Reducer};
 use super::tiff_chunk::{Compression, JpegFrame, Shape, unpack};
 use super::{Bytes, Limits, PageRaster, resolution};
-
-/// A page that must be reduced further than this is no scan but a trap: its pixels take longer to read than to invent.
-const MAX_REDUCTION: u32 = 8;
 
 pub(super) struct TiffPages {
     bytes: Bytes,
@@ -51,27 +46,16 @@ impl TiffPages {
 
 fn draw(bytes: &[u8], directory: &Directory, page: usize, limits: &Limits) -> Result<PageRaster, Fault> {
     let image = Image::new(bytes, directory)?;
-    let pixels_at = |factor: u32| u64::from(image.width.div_ceil(factor)) * u64::from(image.height.div_ceil(factor));
-    let too_large = Fault::TooLarge { width: image.width, height: image.height };
-    let factor = (1..=MAX_REDUCTION).find(|factor| pixels_at(*factor) <= limits.max_pixels);
-    let factor = factor.ok_or_else(|| too_large.clone())?;
+    let factor = reduce::factor(image.width, image.height, limits)?;
     // One band of strips is unpacked at a time; many files have only one.
     let band = u64::from(image.chunk_width) * u64::from(image.chunk_rows.min(image.height)) * image.samples as u64;
     if band.saturating_mul(u64::from(image.bits)) / 8 > limits.max_pixels.saturating_mul(8) {
-        return Err(too_large);
+        return Err(Fault::TooLarge { width: image.width, height: image.height });
     }
     let mut reducer = Reducer::new(image.width, image.height, factor);
     image.read(&mut reducer)?;
     let orientation = directory.orientation(bytes);
-    let notice = (factor > 1).then(|| {
-        format!(
-            "page {} was reduced to 1/{factor} of its {} x {} pixels to stay within {} megapixels",
-            page + 1,
-            image.width,
-            image.height,
-            limits.max_pixels / 1_000_000
-        )
-    });
+    let notice = reduce::notice(page, image.width, image.height, factor, limits);
     let dpi = resolution::believable(directory.dpi(bytes).map(|dpi| dpi / f64::from(factor)));
     Ok(PageRaster { pixels: turned(reducer.finish()?, orientation), dpi, notice })
 }
@@ -247,7 +231,7 @@ impl<'a> Image<'a> {
             None => rest,
         };
         let shape = self.shape(rows);
-        let jpeg = JpegFrame { tables: self.jpeg_tables, to_rgb: self.colors == Colors::YCbCr };
+        let jpeg = JpegFrame { tables: self.jpeg_tables, to_rgb: self.colors == Colors::YCbCr, rows: self.chunk_rows };
         let mut unpacked = unpack(data, self.compression, self.reversed, shape, jpeg)?;
         if self.predictor {
             for row in unpacked.chunks_exact_mut(shape.row_bytes().max(1)) {
@@ -273,7 +257,7 @@ impl<'a> Image<'a> {
                 }
                 Colors::Rgb => ([level(x, 0), level(x, 1), level(x, 2)], 3),
                 Colors::Palette(palette) => (palette.get(usize::from(raw(x, 0))).copied().unwrap_or([255; 3]), 1),
-                Colors::Cmyk => (cmyk_to_rgb(&[level(x, 0), level(x, 1), level(x, 2), level(x, 3)], false), 4),
+                Colors::Cmyk => (cmyk_to_rgb([level(x, 0), level(x, 1), level(x, 2), level(x, 3)]), 4),
                 // JPEG data come as red, green, blue already.
                 Colors::YCbCr if self.compression == Compression::Jpeg => ([level(x, 0), level(x, 1), level(x, 2)], 3),
                 Colors::YCbCr => (ycbcr_to_rgb(level(x, 0), level(x, 1), level(x, 2)), 3),
@@ -310,6 +294,12 @@ fn colors(bytes: &[u8], directory: &Directory, bits: u32) -> Result<Colors, Faul
         Some(6) => Ok(Colors::YCbCr),
         Some(_) => Err(Fault::Broken("its colours are of a rare kind (such as Lab); save it as RGB".to_owned())),
     }
+}
+
+/// Four inks, 0 being none.
+fn cmyk_to_rgb(cmyk: [u8; 4]) -> [u8; 3] {
+    let [cyan, magenta, yellow, black] = cmyk.map(|ink| 255 - u32::from(ink));
+    [cyan, magenta, yellow].map(|light| ((light * black + 127) / 255) as u8)
 }
 
 /// ITU-R BT.601, full range, as in JPEG.
@@ -369,59 +359,6 @@ fn undo_prediction(row: &mut [u8], shape: Shape, little_endian: bool) {
         if let Some(pair) = row.get_mut(i..i + 2) {
             pair.copy_from_slice(&swap(sum).to_ne_bytes());
         }
-    }
-}
-
-/// Collects rows and shrinks them by a whole factor, each pixel the mean of a square.
-struct Reducer {
-    factor: u32,
-    width: u32,
-    height: u32,
-    sums: Vec<u32>,
-    rows: u32,
-    pixels: Vec<u8>,
-}
-
-impl Reducer {
-    fn new(width: u32, height: u32, factor: u32) -> Reducer {
-        let (width, height) = (width.div_ceil(factor), height.div_ceil(factor));
-        Reducer { factor, width, height, sums: vec![0; width as usize * 3], rows: 0, pixels: Vec::new() }
-    }
-
-    fn push(&mut self, row: &[u8]) {
-        if self.pixels.is_empty() {
-            self.pixels.reserve_exact(self.width as usize * self.height as usize * 3);
-        }
-        if self.factor == 1 {
-            self.pixels.extend_from_slice(row);
-            return;
-        }
-        let square = self.factor as usize * 3;
-        for (sums, part) in self.sums.chunks_exact_mut(3).zip(row.chunks(square)) {
-            // The last square of a row may be narrower: its mean over its own width, scaled.
-            let narrow = (part.len() / 3) as u32;
-            for (channel, sum) in sums.iter_mut().enumerate() {
-                let total: u32 = part.iter().skip(channel).step_by(3).map(|value| u32::from(*value)).sum();
-                *sum += total / narrow.max(1);
-            }
-        }
-        self.rows += 1;
-        if self.rows == self.factor {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        if self.rows > 0 {
-            self.pixels.extend(self.sums.iter().map(|sum| (sum / self.rows) as u8));
-            self.sums.fill(0);
-            self.rows = 0;
-        }
-    }
-
-    fn finish(mut self) -> Result<RgbImage, Fault> {
-        self.flush();
-        RgbImage::from_raw(self.width, self.height, self.pixels).ok_or(Fault::EndsEarly)
     }
 }
 

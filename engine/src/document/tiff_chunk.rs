@@ -208,6 +208,8 @@ pub(super) struct JpegFrame<'a> {
     pub(super) tables: Option<&'a [u8]>,
     /// Whether the pixels are to come out as red, green, blue.
     pub(super) to_rgb: bool,
+    /// Rows of a whole chunk, of which the last of the image may need fewer.
+    pub(super) rows: u32,
 }
 
 fn jpeg_rows(data: &[u8], shape: Shape, frame: JpegFrame<'_>) -> Result<Vec<u8>, Fault> {
@@ -219,11 +221,13 @@ fn jpeg_rows(data: &[u8], shape: Shape, frame: JpegFrame<'_>) -> Result<Vec<u8>,
     };
     // The size in here is the file's second word on it: it must not cost more than the first promised.
     let survey = jpeg::survey(&whole).ok_or_else(damaged)?;
-    if u64::from(survey.width) * u64::from(survey.height) > 2 * u64::from(shape.width) * u64::from(shape.rows) + 65536 {
+    let promised = u64::from(shape.width) * u64::from(frame.rows);
+    // Some room: sizes are rounded up to whole blocks of up to 32 pixels.
+    if u64::from(survey.width) * u64::from(survey.height) > 2 * promised + 4096 {
         return Err(damaged());
     }
     let wanted = if frame.to_rgb { Wanted::Rgb } else { Wanted::Stored };
-    let samples = jpeg::samples(&whole, wanted, true)?;
+    let samples = jpeg::samples(&whole, &survey, wanted, true)?;
     let row = shape.row_bytes();
     let stride = samples.width as usize * samples.channels;
     if samples.channels != shape.samples || shape.bits != 8 || stride < row {

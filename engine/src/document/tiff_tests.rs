@@ -48,9 +48,20 @@ fn colors() {
         ("color-tiles.tif", 0),
         ("color-planes.tif", 0),
         ("color-jpeg.tif", 8),
+        ("ycbcr-jpeg.tif", 8),
+        ("ycbcr-jpeg-strips.tif", 8),
     ] {
         assert_boxes(name, &page_of(name).pixels, tolerance);
     }
+}
+
+#[test]
+fn a_jpeg_tile_may_be_larger_than_what_is_left_of_the_image() {
+    // Tiles of 256 x 256; the second row of them shows 4 pixels of the 260.
+    let pixels = page_of("jpeg-tiles.tif").pixels;
+    assert_eq!(pixels.dimensions(), (60, 260));
+    let (x0, y0, x1, y1) = ink(&pixels).unwrap();
+    assert!(x0.abs_diff(5) <= 1 && y0.abs_diff(250) <= 1 && x1.abs_diff(20) <= 1 && y1 == 260, "{:?}", ink(&pixels));
 }
 
 #[test]
@@ -144,7 +155,7 @@ fn a_scan_over_the_limit_is_reduced_while_it_is_read() {
     assert_eq!(at(100, 83), 170);
     assert_eq!(
         raster.notice.unwrap(),
-        "page 1 was reduced to 1/3 of its 1000 x 500 pixels to stay within 0 megapixels"
+        "page 1 (1000 x 500 pixels) was reduced to 1/3 in width and height to stay within 0 megapixels"
     );
     options.limits.max_pixels = 1000;
     let refused = Document::from_bytes("a.tif", bilevel(1000, 500), &options).unwrap().render(0, 200.0).unwrap_err();

@@ -18,6 +18,8 @@ pub(super) enum Block {
     },
     Paragraph(String),
     Caption(String),
+    /// A paragraph beside the running text: furniture, notes, numbers. It neither goes on nor is gone on with.
+    Aside(String),
     ListItem {
         depth: u8,
         /// `None`: a bullet. `Some`: the item's own number, with its dot or bracket.
@@ -52,7 +54,10 @@ impl Block {
 
     /// Whether a paragraph can go on behind this block.
     fn lets_pass(&self) -> bool {
-        matches!(self, Block::Table(_) | Block::Formula { .. } | Block::Figure { .. } | Block::Caption(_))
+        matches!(
+            self,
+            Block::Table(_) | Block::Formula { .. } | Block::Figure { .. } | Block::Caption(_) | Block::Aside(_)
+        )
     }
 }
 
@@ -101,7 +106,7 @@ impl Flow {
             self.push(Block::Figure { page: page.index, region: index, caption });
             // A formula kept as a picture keeps its number too.
             if let Some(number) = number {
-                self.push(Block::Paragraph(one_line(&visible(&number.text))));
+                self.push(Block::Aside(one_line(&visible(&number.text))));
             }
         } else if !text.trim().is_empty() {
             match region.label.role() {
@@ -126,8 +131,23 @@ impl Flow {
         if region.preformatted {
             return self.listing(region.continues, text);
         }
+        let mut rest = text;
+        // A model that read a whole region marks code by fences.
+        while region.lines.is_empty()
+            && let Some((before, code, after)) = split_code(rest)
+        {
+            self.running_text(result, before);
+            self.push(Block::Preformatted(code.to_string()));
+            rest = after;
+        }
+        self.running_text(result, rest);
+    }
+
+    fn running_text(&mut self, result: &RegionResult, text: &str) {
+        let region = &result.region;
         let mut paragraphs = paragraphs(text).peekable();
         if region.continues
+            && is_running(region.label)
             && let Some(first) = paragraphs.peek()
             && let Some(open) = self.held.first_mut().and_then(Block::open_text)
         {
@@ -151,6 +171,13 @@ impl Flow {
         // A region read as a whole may hold a list. Lines cut by the detector never do: it saw the marks.
         let items = if region.lines.is_empty() { list_runs(&paragraphs) } else { vec![false; paragraphs.len()] };
         for (paragraph, is_item) in paragraphs.into_iter().zip(items) {
+            let formula = paragraph.strip_prefix("$$").and_then(|rest| rest.strip_suffix("$$"));
+            if let Some(latex) = formula.filter(|latex| !latex.trim().is_empty() && !latex.contains("$$"))
+                && region.lines.is_empty()
+            {
+                self.push(Block::Formula { latex: latex.trim().to_string(), number: None });
+                continue;
+            }
             self.push(match region.label {
                 Label::DocTitle => heading(region.level.unwrap_or(1), &paragraph),
                 Label::ParagraphTitle => heading(region.level.unwrap_or(2), &paragraph),
@@ -159,7 +186,8 @@ impl Flow {
                     Some(text) => Block::ListItem { depth: 0, number: None, text: text.to_string() },
                     None => numbered(0, &paragraph),
                 },
-                _ => Block::Paragraph(paragraph),
+                label if is_running(label) => Block::Paragraph(paragraph),
+                _ => Block::Aside(paragraph),
             });
         }
     }
@@ -186,6 +214,24 @@ impl Flow {
             self.ready.push(block);
         }
     }
+}
+
+/// Whether regions of this label are parts of the running text, which goes on behind a figure or on the next page.
+fn is_running(label: Label) -> bool {
+    use Label::*;
+    let beside = [DocTitle, ParagraphTitle, FigureTitle, FormulaNumber, Seal, VisionFootnote];
+    label.role() != Role::Furniture && !beside.contains(&label)
+}
+
+/// What stands before, inside and behind the first fenced code of a text.
+fn split_code(text: &str) -> Option<(&str, &str, &str)> {
+    let start = if text.starts_with("```") { 0 } else { text.find("\n```")? + 1 };
+    let (before, fenced) = text.split_at(start);
+    let body = &fenced[fenced.find('\n')? + 1..];
+    let end = if body.starts_with("```") { 0 } else { body.find("\n```")? };
+    let (code, rest) = body.split_at(end);
+    let rest = rest.trim_start_matches('\n').strip_prefix("```")?;
+    (rest.is_empty() || rest.starts_with('\n')).then_some((before, code, rest))
 }
 
 /// A text without its first and last word: those may be parts of a divided one.

@@ -81,7 +81,9 @@ impl Html {
 fn simple_block(block: &Block, options: &ExportOptions) -> String {
     match block {
         Block::Heading { level, text } => format!("<h{level}{}>{}</h{level}>", direction(text), inline(text)),
-        Block::Paragraph(text) | Block::ListItem { text, .. } => format!("<p{}>{}</p>", direction(text), inline(text)),
+        Block::Paragraph(text) | Block::Aside(text) | Block::ListItem { text, .. } => {
+            format!("<p{}>{}</p>", direction(text), inline(text))
+        }
         Block::Caption(text) => format!("<p class=\"caption\"{}><em>{}</em></p>", direction(text), inline(text)),
         Block::Preformatted(text) => {
             // The first newline inside `pre` is not shown, and `<br>` is not what code has.

@@ -83,7 +83,7 @@ impl Markdown {
 fn simple_block(block: &Block, options: &ExportOptions) -> String {
     match block {
         Block::Heading { level, text } => heading(*level, text),
-        Block::Paragraph(text) => escape::markdown(text),
+        Block::Paragraph(text) | Block::Aside(text) => escape::markdown(text),
         Block::Caption(text) => escape::markdown_emphasis(text),
         Block::ListItem { text, .. } => escape::markdown(text),
         Block::Preformatted(text) => fenced(text),

@@ -8,6 +8,7 @@
 
 mod document;
 mod escape;
+mod file;
 mod flow;
 mod html;
 mod json;
@@ -21,9 +22,12 @@ mod escape_tests;
 #[cfg(test)]
 mod export_tests;
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 mod trace_tests;
 
 pub use document::{DocumentResult, PageOutcome};
+pub use file::{Existing, SaveError, save};
 pub use json::{ReopenError, from_json};
 pub use trace::{trace, trace_page};
 pub use writer::DocumentWriter;

@@ -31,9 +31,11 @@ impl Text {
 
 fn plain(block: &Block) -> String {
     match block {
-        Block::Heading { text, .. } | Block::Paragraph(text) | Block::Caption(text) | Block::Preformatted(text) => {
-            text.clone()
-        }
+        Block::Heading { text, .. }
+        | Block::Paragraph(text)
+        | Block::Aside(text)
+        | Block::Caption(text)
+        | Block::Preformatted(text) => text.clone(),
         Block::ListItem { depth, number, text } => {
             let indent = "  ".repeat(usize::from(*depth));
             let mark = number.as_deref().unwrap_or("-");

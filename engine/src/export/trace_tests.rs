@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::export_tests::{document, page, region};
 use super::{DocumentWriter, ExportOptions, Format, PageOutcome, trace, trace_page};
-use crate::decode::{Committed, Origin, Round};
+use crate::decode::{Committed, FillStep, Origin, Round};
 use crate::page::{PageResult, Reading, Status, Timings};
 use crate::region::{Label, Rect, Task};
 
@@ -30,6 +30,8 @@ pub(super) fn traced_page() -> PageResult {
         verify_forwards: 1,
         draft_ms: 1.5,
         verify_ms: 2.25,
+        steps: vec![FillStep { open: vec![1, 2, 3], confidence: vec![0.5; 3], filled: vec![1], tokens: vec![7] }],
+        ..Round::default()
     };
     let mut read = region(Label::Text, "Hello");
     read.readings = vec![Reading {

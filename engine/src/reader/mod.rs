@@ -3,7 +3,6 @@
 //! A region reader gets one request for each region. A line reader gets one for each line, and a page's lines are read
 //! side by side, in reading order, one on each thread.
 
-mod answer;
 mod live;
 mod plan;
 
@@ -13,6 +12,7 @@ use std::time::Instant;
 
 use image::RgbImage;
 use kernels::Kernel;
+use rayon::prelude::*;
 
 use crate::assemble::cut_loop;
 use crate::checkpoint::{Checkpoint, CheckpointError, Unit};
@@ -87,7 +87,7 @@ impl Reader {
         listener: &dyn Listener,
     ) -> PageReading {
         let plans: Vec<Plan> =
-            regions.into_iter().map(|region| plan::plan(raster, region, &self.checkpoint.abilities)).collect();
+            regions.into_par_iter().map(|region| plan::plan(raster, region, &self.checkpoint.abilities)).collect();
         // All requests of the page in reading order, as (region, request).
         let queue: Vec<(usize, usize)> = plans
             .iter()
@@ -101,7 +101,7 @@ impl Reader {
 
         let finish = |region: usize| {
             let readings = readings[region].iter().filter_map(|r| r.get().cloned()).collect();
-            let result = answer::join(&plans[region], readings);
+            let result = plans[region].result(readings);
             let (status, text) = (result.status.clone(), result.text.clone());
             if results[region].set(result).is_ok() {
                 listener.event(Event::RegionFinished { page, region, status, text });
@@ -137,7 +137,7 @@ impl Reader {
         let regions = results
             .into_iter()
             .zip(&plans)
-            .map(|(result, plan)| result.into_inner().unwrap_or_else(|| answer::join(plan, Vec::new())))
+            .map(|(result, plan)| result.into_inner().unwrap_or_else(|| plan.result(Vec::new())))
             .collect();
         PageReading { regions, figures }
     }

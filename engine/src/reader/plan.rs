@@ -1,10 +1,12 @@
-//! What is asked for a region: pictures to be read and with which prompt, or nothing.
+//! What is asked for a region (pictures to be read and with which prompt, or nothing), and what the answers make of it.
 
 use image::RgbImage;
 
+use crate::assemble::region_text;
 use crate::checkpoint::{Abilities, Unit};
 use crate::layout;
-use crate::region::{Cell, Label, Line, Rect, Region, Role, Task};
+use crate::page::{Reading, RegionResult, Status};
+use crate::region::{Label, Line, Rect, Region, Role, Task};
 
 /// Pixels of page around a region's box that go with it: letters that touch the edge of a crop are misread.
 const CROP_MARGIN: u32 = 4;
@@ -88,28 +90,49 @@ fn whole(page: &RgbImage, bounds: Rect, task: Task) -> Request {
 
 /// Finds a region's lines or cells, where the layout did not: a region that a person drew, or a layout checkpoint's.
 fn segment(page: &RgbImage, region: &mut Region) {
-    if region.label.role() == Role::Table {
-        if region.cells.is_empty() {
-            region.cells = layout::segment_table(page, region.bounds);
-        }
-        if !region.cells.is_empty() {
-            return;
-        }
+    if region.label.role() != Role::Table {
+        region.cells.clear();
+    } else if region.cells.is_empty() {
+        region.cells = layout::segment_table(page, region.bounds);
     }
-    if region.lines.is_empty() {
+    if region.cells.is_empty() && region.lines.is_empty() {
         region.lines = layout::segment_lines(page, region.bounds);
     }
 }
 
 /// The lines of a region that is read line by line: its own, or those of its cells in order.
-pub(super) fn lines(region: &Region) -> Box<dyn Iterator<Item = &Line> + '_> {
-    match is_table(region) {
-        true => Box::new(region.cells.iter().flat_map(|cell: &Cell| &cell.lines)),
-        false => Box::new(region.lines.iter()),
+fn lines(region: &Region) -> Box<dyn Iterator<Item = &Line> + '_> {
+    if region.cells.is_empty() {
+        Box::new(region.lines.iter())
+    } else {
+        Box::new(region.cells.iter().flat_map(|cell| &cell.lines))
     }
 }
 
-/// Whether a region is read cell by cell.
-pub(super) fn is_table(region: &Region) -> bool {
-    region.label.role() == Role::Table && !region.cells.is_empty()
+impl Plan {
+    /// The region's result from what was read of it.
+    pub(super) fn result(&self, readings: Vec<Reading>) -> RegionResult {
+        let status = match () {
+            () if self.picture => Status::Picture,
+            () if self.requests.is_empty() => Status::Empty,
+            // A request that was not even begun left no reading.
+            () if readings.len() < self.requests.len() => Status::Cancelled,
+            () => readings.iter().map(|r| r.status.clone()).max_by_key(severity).unwrap_or(Status::Empty),
+        };
+        let text = region_text(&self.region, &readings);
+        RegionResult { region: self.region.clone(), status, text, readings }
+    }
+}
+
+/// Which of several statuses a region has: the one that most needs to be seen.
+fn severity(status: &Status) -> u8 {
+    match status {
+        Status::Empty => 0,
+        Status::Picture => 1,
+        Status::Done => 2,
+        Status::LoopStopped => 3,
+        Status::Truncated => 4,
+        Status::Cancelled => 5,
+        Status::Failed(_) => 6,
+    }
 }
