@@ -1,17 +1,21 @@
 //! Measures the built-in layout against pages whose line boxes are known, and draws what it found.
 //!
-//!     cargo run --example layout_eval -- PAGES_FOLDER OUTPUT_FOLDER [NAME_PREFIX]
+//!     cargo run --example layout_eval -- PAGES_FOLDER OUTPUT_FOLDER [NAME_PREFIX] [--read]
 //!
 //! For every image in the folder an overlay `NAME.png` is written; where `NAME.lines.json` is present, line recall and
 //! order are printed and `NAME.md` is written: the known text of the lines in the order found, as a perfect reader would
-//! return it. Scoring that file shows what the layout alone costs.
+//! return it. Scoring that file shows what the layout alone costs. With `--read`, `NAME.read.md` is what the bundled
+//! checkpoint reads, furniture included.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measuring program talks to its terminal")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measuring program may stop at the first fault")]
 
 use std::path::Path;
 use std::time::Instant;
 
+use engine::checkpoint::Checkpoint;
+use engine::decode::Decode;
 use engine::layout::{detect, straighten};
+use engine::reader::{ReadOptions, Reader, Recorder};
 use engine::region::{Label, Rect, Region};
 use image::{Rgb, RgbImage};
 
@@ -26,7 +30,12 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let pages = arguments.next().expect("a folder of pages");
     let output = arguments.next().expect("an output folder");
-    let prefix = arguments.next().unwrap_or_default();
+    let rest: Vec<String> = arguments.collect();
+    let reader = rest
+        .iter()
+        .any(|a| a == "--read")
+        .then(|| Reader::new(Checkpoint::bundled().unwrap(), kernels::Kernel::best()).unwrap());
+    let prefix = rest.into_iter().find(|a| a != "--read").unwrap_or_default();
     std::fs::create_dir_all(&output).unwrap();
     let mut paths: Vec<_> = std::fs::read_dir(&pages).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
@@ -34,14 +43,14 @@ fn main() {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let is_image = path.extension().is_some_and(|e| e == "png" || e == "jpg");
         if is_image && name.starts_with(&prefix) {
-            measure(&path, &name, Path::new(&output));
+            measure(&path, &name, Path::new(&output), reader.as_ref());
         }
     }
 }
 
-fn measure(path: &Path, name: &str, output: &Path) {
-    let reader = image::ImageReader::open(path).unwrap().with_guessed_format().unwrap();
-    let page = reader.decode().unwrap().to_rgb8();
+fn measure(path: &Path, name: &str, output: &Path, reader: Option<&Reader>) {
+    let image = image::ImageReader::open(path).unwrap().with_guessed_format().unwrap();
+    let page = image.decode().unwrap().to_rgb8();
     let start = Instant::now();
     let (page, skew) = straighten(page);
     let straightened = start.elapsed();
@@ -58,6 +67,12 @@ fn measure(path: &Path, name: &str, output: &Path) {
         let truth: Vec<Truth> = serde_json::from_slice(&json).unwrap();
         let text = compare(&lines, &truth);
         std::fs::write(output.join(format!("{name}.md")), text).unwrap();
+    }
+    if let Some(reader) = reader {
+        let options = ReadOptions { decode: Decode::SPEC, sampling: None, max_tokens: 4096 };
+        let reading = reader.read_page(0, &page, regions.clone(), &options, &Recorder::default());
+        let text: Vec<&str> = reading.regions.iter().map(|r| r.text.as_str()).filter(|t| !t.is_empty()).collect();
+        std::fs::write(output.join(format!("{name}.read.md")), text.join("\n\n")).unwrap();
     }
     draw(page, &regions).save(output.join(format!("{name}.png"))).unwrap();
 }

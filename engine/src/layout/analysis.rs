@@ -23,6 +23,13 @@ pub(super) struct Analysis {
     pub(super) figures: Vec<Rect>,
 }
 
+/// Parts of a page with more pixels than this are analysed on a reduced raster, as pages are.
+const LARGEST_PART: u64 = 10_000_000;
+/// Most figures of a page; more is noise.
+const FIGURES: usize = 300;
+/// With more rules than this, none is taken for the side of a frame with rounded corners.
+const FRAMES: usize = 500;
+
 /// Letters below this height are analysed on a doubled raster.
 const FINE: f32 = 10.0;
 
@@ -33,8 +40,12 @@ impl Analysis {
         Self::of(&gray, (factor, 1))
     }
 
-    /// Takes a part of a page apart, at full resolution.
+    /// Takes a part of a page apart.
     pub(super) fn of_part(page: &RgbImage, bounds: Rect) -> Self {
+        if bounds.area() > LARGEST_PART {
+            let part = image::imageops::crop_imm(page, bounds.x0, bounds.y0, bounds.width(), bounds.height());
+            return Self::of_page(&part.to_image());
+        }
         Self::of(&Gray::crop(page, bounds), (1, 1))
     }
 
@@ -193,7 +204,8 @@ fn holds_text(list: &[Component], height: u32) -> bool {
 
 /// The corners and stubs that stay when a frame's straight sides are gone.
 fn is_rule_remnant(bounds: &Rect, rules: &Rules, text: f32) -> bool {
-    if bounds.width() as f32 > 1.6 * text || bounds.height() as f32 > 1.6 * text {
+    let crowded = rules.horizontal.len() + rules.vertical.len() > FRAMES;
+    if crowded || bounds.width() as f32 > 1.6 * text || bounds.height() as f32 > 1.6 * text {
         return false;
     }
     let near = grown(bounds, 2, 2);
@@ -255,7 +267,8 @@ fn drawings(faint: &Components, letters: &[Component], rules: &Rules, text: f32)
 
 /// Joins overlapping candidates and drops those that are really pages of text with something around them.
 fn settle(mut figures: Vec<Rect>, letters: &[Component], text: f32, page: Rect) -> Vec<Rect> {
-    figures.truncate(2000);
+    figures.sort_by_key(|f| std::cmp::Reverse(f.area()));
+    figures.truncate(FIGURES);
     let mut joined: Vec<Rect> = Vec::new();
     let near = (0.6 * text) as u32;
     while let Some(mut figure) = figures.pop() {

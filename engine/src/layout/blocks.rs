@@ -71,6 +71,8 @@ fn capitals(segment: &Segment) -> f32 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Body {
     pub(super) cap: f32,
+    /// Median height of its letters.
+    pub(super) size: f32,
     pub(super) weight: f32,
     /// Distance of baselines.
     pub(super) leading: f32,
@@ -109,7 +111,8 @@ impl Body {
             }
         }
         let leading = weighted(steps.into_iter()).unwrap_or(1.8 * cap);
-        Self { cap, weight, leading, pitch }
+        let size = weighted(segments.iter().map(|s| (s.size, s.letters.len()))).unwrap_or(text);
+        Self { cap, size, weight, leading, pitch }
     }
 }
 

@@ -29,7 +29,8 @@ pub(super) fn is_heading(
     }
     // A formula is as large by its brackets, but set in from the column's edge.
     let flush = first.bounds().x0 as f32 <= left as f32 + 0.6 * body.cap;
-    let large = cap >= 1.4 * body.cap || cap >= 1.18 * body.cap && flush;
+    let size = mean(&|l| l.segment.size);
+    let large = (cap >= 1.6 * body.cap || cap >= 1.18 * body.cap && flush) && size >= 1.12 * body.size;
     let bold = letters >= 5 && weight >= 1.22 * body.weight && paragraph.len() <= 2;
     let apart = above.is_none_or(|gap| gap >= 1.25 * body.leading);
     let close = below.is_none_or(|gap| gap >= 0.8 * body.leading);

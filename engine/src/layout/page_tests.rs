@@ -393,15 +393,27 @@ proptest! {
 
 #[test]
 fn a_hundred_thousand_specks_do_not_take_long() {
-    let mut page = paper(2000, 2000);
-    let mut state = 9u64;
-    for _ in 0..100_000 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let (x, y) = ((state >> 20) as u32 % 1995, (state >> 45) as u32 % 1995);
-        fill(&mut page, Rect::new(x, y, x + 3, y + 3), 0);
+    // Specks, and marks of the size of letters.
+    for (side, width, height) in [(2000, 3, 3), (3000, 5, 9)] {
+        let mut page = paper(side, side);
+        let mut state = 9u64;
+        for _ in 0..100_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (x, y) = ((state >> 20) as u32 % (side - 10), (state >> 45) as u32 % (side - 10));
+            fill(&mut page, Rect::new(x, y, x + width, y + height), 0);
+        }
+        let start = std::time::Instant::now();
+        detect(&page);
+        // A quadratic grouping takes minutes; the bound leaves room for a busy machine without optimisation.
+        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     }
-    let start = std::time::Instant::now();
-    detect(&page);
-    // A quadratic grouping takes minutes; the bound leaves room for a busy machine without optimisation.
-    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_table_with_three_rules_has_a_header() {
+    let regions = detect(&fixture("booktabs"));
+    assert_eq!(labels(&regions), [Label::Text, Label::Table, Label::Text]);
+    let cells = &regions[1].cells;
+    assert_eq!(cells.len(), 3 * 5);
+    assert!(cells.iter().all(|c| c.header == (c.row == 0) && c.lines.len() == 1));
 }

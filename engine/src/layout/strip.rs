@@ -6,6 +6,7 @@ use super::analysis::grown;
 use super::binarize::binarize;
 use super::components::components;
 use super::raster::Gray;
+use crate::model::resize::resize_bicubic;
 use crate::region::{Line, Rect};
 
 /// A line, or a part of one, as the model gets it.
@@ -184,7 +185,8 @@ impl Cut {
             *self.pixels.get_pixel(sx as u32, sy as u32)
         });
         let scaled_width = ((width as f32 * scale).round() as u32).clamp(1, max_width);
-        let scaled = resize(&crop, scaled_width, height);
+        // The only resample between the page and the model.
+        let scaled = resize_bicubic(&crop, scaled_width, height);
         let padded = scaled_width.next_multiple_of(STEP).min(max_width);
         let mut pixels = RgbImage::from_pixel(padded, height, self.paper);
         imageops::replace(&mut pixels, &scaled, 0, 0);
@@ -197,11 +199,6 @@ impl Cut {
         };
         Strip { pixels, bounds }
     }
-}
-
-/// The only resample between the page and the model: bicubic with antialias.
-fn resize(pixels: &RgbImage, width: u32, height: u32) -> RgbImage {
-    imageops::resize(pixels, width, height, imageops::FilterType::CatmullRom)
 }
 
 /// Ink of a part of the page; whether it is lighter than its ground inside `bounds`.

@@ -101,7 +101,7 @@ fn positions(mut values: Vec<u32>, near: u32) -> Vec<u32> {
 }
 
 /// Most lines and columns of a grid.
-const LIMIT: usize = 400;
+const LIMIT: usize = 100;
 
 fn from_rules(horizontal: &[Rect], vertical: &[Rect], segments: &[Segment], text: f32) -> Option<Ruled> {
     let near = tolerance(text);
