@@ -125,7 +125,9 @@ unsafe fn tile<V: Vector, const R: usize>(task: &Task<'_>, pair: usize, scores: 
         let q: [*const f32; R] = std::array::from_fn(|r| queries.as_ptr().add(task.offset(pair + r)));
         let mut at = 0;
         while at + 4 <= count {
-            let sums = dots::<V, f32, R, 4>(q, std::array::from_fn(|c| keys.add((at + c) * head_dim)), head_dim);
+            let k = keys.add(at * head_dim);
+            let k = [k, k.add(head_dim), k.add(2 * head_dim), k.add(3 * head_dim)];
+            let sums = dots::<V, f32, R, 4>(q, k, head_dim);
             for r in 0..R {
                 for c in 0..4 {
                     scores[r * count + at + c] = sums[r][c] * scale;
@@ -208,13 +210,12 @@ unsafe fn weighted<V: Vector, const R: usize, const C: usize>(
     unsafe {
         let scores = scores.as_ptr();
         let mut sums = [[V::splat(0.0); C]; R];
+        let mut v = [V::splat(0.0); C];
         for key in 0..count {
             let from = values.add(key * head_dim + column);
-            let v: [V; C] = if lanes == V::LANES {
-                std::array::from_fn(|c| V::load(from.add(c * V::LANES)))
-            } else {
-                [V::load_partial(from, lanes); C]
-            };
+            for c in 0..C {
+                v[c] = if lanes == V::LANES { V::load(from.add(c * V::LANES)) } else { V::load_partial(from, lanes) };
+            }
             for r in 0..R {
                 let p = V::splat(*scores.add(r * count + key));
                 for c in 0..C {
@@ -224,8 +225,8 @@ unsafe fn weighted<V: Vector, const R: usize, const C: usize>(
         }
         for r in 0..R {
             let to = task.out.add(task.offset(pair + r) + column);
-            for (c, sum) in sums[r].iter().enumerate() {
-                let scaled = sum.mul(V::splat(norm[r]));
+            for c in 0..C {
+                let scaled = sums[r][c].mul(V::splat(norm[r]));
                 if lanes == V::LANES {
                     scaled.store(to.add(c * V::LANES));
                 } else {

@@ -45,19 +45,25 @@ pub(crate) unsafe fn silu_product<V: Vector>(gate: &[f32], up: &[f32], out: &mut
     let whole = out.len() / V::LANES * V::LANES;
     // SAFETY: as the caller's; offsets stay inside the slices.
     unsafe {
-        let one = V::splat(1.0);
-        let f = |g: V, u: V| g.div(one.add(V::splat(0.0).sub(g).exp())).mul(u);
         let mut at = 0;
         while at < whole {
-            f(V::load(gate.as_ptr().add(at)), V::load(up.as_ptr().add(at))).store(out.as_mut_ptr().add(at));
+            silu_times(V::load(gate.as_ptr().add(at)), V::load(up.as_ptr().add(at))).store(out.as_mut_ptr().add(at));
             at += V::LANES;
         }
         let rest = out.len() - whole;
         if rest > 0 {
             let (g, u) = (gate.as_ptr().add(at), up.as_ptr().add(at));
-            f(V::load_partial(g, rest), V::load_partial(u, rest)).store_partial(out.as_mut_ptr().add(at), rest);
+            silu_times(V::load_partial(g, rest), V::load_partial(u, rest))
+                .store_partial(out.as_mut_ptr().add(at), rest);
         }
     }
+}
+
+/// `g / (1 + e^-g) * u`.
+#[inline(always)]
+unsafe fn silu_times<V: Vector>(g: V, u: V) -> V {
+    // SAFETY: as the caller's.
+    unsafe { g.div(V::splat(1.0).add(V::splat(0.0).sub(g).exp())).mul(u) }
 }
 
 /// The exact GELU, in place: `x * Phi(x)`.

@@ -166,6 +166,7 @@ unsafe fn tile_rows<V: Vector, E: Element, const C: usize>(
 }
 
 #[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "unrolled over constants")]
 unsafe fn tile<V: Vector, E: Element, const R: usize, const C: usize>(
     product: &Product,
     w: *const E,
@@ -174,14 +175,20 @@ unsafe fn tile<V: Vector, E: Element, const R: usize, const C: usize>(
 ) -> usize {
     // SAFETY: as the caller's.
     unsafe {
-        let x: [*const f32; R] = std::array::from_fn(|r| product.x.add((row + r) * product.inner));
-        let w: [*const E; C] = std::array::from_fn(|c| w.add((column + c) * product.inner));
-        let sums = dots::<V, E, R, C>(x, w, product.inner);
-        for (r, sums) in sums.iter().enumerate() {
+        let mut x = [product.x; R];
+        for r in 0..R {
+            x[r] = product.x.add((row + r) * product.inner);
+        }
+        let mut weights = [w; C];
+        for c in 0..C {
+            weights[c] = w.add((column + c) * product.inner);
+        }
+        let sums = dots::<V, E, R, C>(x, weights, product.inner);
+        for r in 0..R {
             let y = product.y.add((row + r) * product.outer + column);
-            for (c, sum) in sums.iter().enumerate() {
+            for c in 0..C {
                 let bias = if product.bias.is_null() { 0.0 } else { *product.bias.add(column + c) };
-                *y.add(c) = sum + bias;
+                *y.add(c) = sums[r][c] + bias;
             }
         }
     }
@@ -193,17 +200,23 @@ unsafe fn tile<V: Vector, E: Element, const R: usize, const C: usize>(
 /// # Safety
 /// The pointers must be readable for `inner` elements; `V`'s instruction set must be present.
 #[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "unrolled over constants")]
 pub(crate) unsafe fn dots<V: Vector, E: Element, const R: usize, const C: usize>(
     x: [*const f32; R],
     w: [*const E; C],
     inner: usize,
 ) -> [[f32; C]; R] {
+    // Plain loops, no closures: an intrinsic called in a closure is not inlined, because only the outermost function has
+    // the target features.
     // SAFETY: as the caller's.
     unsafe {
         let mut sums = [[V::splat(0.0); C]; R];
+        let mut wv = [V::splat(0.0); C];
         let mut at = 0;
         while at + V::LANES <= inner {
-            let wv: [V; C] = std::array::from_fn(|c| E::load(w[c].add(at)));
+            for c in 0..C {
+                wv[c] = E::load(w[c].add(at));
+            }
             for r in 0..R {
                 let xv = V::load(x[r].add(at));
                 for c in 0..C {
@@ -214,7 +227,9 @@ pub(crate) unsafe fn dots<V: Vector, E: Element, const R: usize, const C: usize>
         }
         let rest = inner - at;
         if rest > 0 {
-            let wv: [V; C] = std::array::from_fn(|c| E::load_partial(w[c].add(at), rest));
+            for c in 0..C {
+                wv[c] = E::load_partial(w[c].add(at), rest);
+            }
             for r in 0..R {
                 let xv = V::load_partial(x[r].add(at), rest);
                 for c in 0..C {
@@ -222,6 +237,12 @@ pub(crate) unsafe fn dots<V: Vector, E: Element, const R: usize, const C: usize>
                 }
             }
         }
-        sums.map(|row| row.map(|sum| sum.reduce_add()))
+        let mut out = [[0.0; C]; R];
+        for r in 0..R {
+            for c in 0..C {
+                out[r][c] = sums[r][c].reduce_add();
+            }
+        }
+        out
     }
 }

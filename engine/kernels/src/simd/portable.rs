@@ -7,10 +7,24 @@ use super::{Element, Vector};
 #[derive(Clone, Copy)]
 pub(crate) struct Portable([f32; 8]);
 
+#[expect(clippy::needless_range_loop, reason = "loops of this shape become vector instructions")]
 impl Portable {
     #[inline(always)]
+    fn mul_then_add(self, a: Self, b: Self) -> Self {
+        let mut lanes = [0.0; 8];
+        for i in 0..8 {
+            lanes[i] = self.0[i] * a.0[i] + b.0[i];
+        }
+        Self(lanes)
+    }
+
+    #[inline(always)]
     fn zip(self, other: Self, f: impl Fn(f32, f32) -> f32) -> Self {
-        Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+        let mut lanes = [0.0; 8];
+        for i in 0..8 {
+            lanes[i] = f(self.0[i], other.0[i]);
+        }
+        Self(lanes)
     }
 }
 
@@ -29,7 +43,12 @@ impl Vector for Portable {
     #[inline(always)]
     unsafe fn load_bf16(p: *const bf16) -> Self {
         // SAFETY: the caller vouches for eight readable values.
-        Self(unsafe { p.cast::<[bf16; 8]>().read_unaligned() }.map(Element::to_f32))
+        let stored = unsafe { p.cast::<[bf16; 8]>().read_unaligned() };
+        let mut lanes = [0.0; 8];
+        for i in 0..8 {
+            lanes[i] = Element::to_f32(stored[i]);
+        }
+        Self(lanes)
     }
     #[inline(always)]
     unsafe fn load_f16(p: *const f16) -> Self {
@@ -68,7 +87,7 @@ impl Vector for Portable {
     #[inline(always)]
     unsafe fn mul_add(self, a: Self, b: Self) -> Self {
         // Not f32::mul_add: without the instruction that is a slow library call.
-        Self(std::array::from_fn(|i| self.0[i] * a.0[i] + b.0[i]))
+        self.mul_then_add(a, b)
     }
     #[inline(always)]
     unsafe fn round(self) -> Self {
