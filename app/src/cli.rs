@@ -36,7 +36,7 @@ pub(crate) struct Recognize {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Overwrite existing files
-    #[arg(long, requires = "output")]
+    #[arg(long)]
     pub(crate) force: bool,
     /// What to write
     #[arg(long, value_enum, default_value_t = Format::Md)]
@@ -343,7 +343,6 @@ mod tests {
             "gravityocr recognize a.pdf --threads 0",
             "gravityocr recognize a.pdf b.pdf --trace t.json",
             "gravityocr recognize a.pdf -o x.json --trace x.json",
-            "gravityocr recognize a.pdf --force",
             "gravityocr models",
         ] {
             let answer = parse(line).map(|_| ()).unwrap_err();

@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(contained(hour, || Ok(7)), Ok(7));
         let panicked = contained::<()>(hour, || panic!("on purpose, in a test"));
         assert!(matches!(panicked, Err(Fault::Broken(_))));
-        let (_keep, never) = mpsc::channel::<()>();
+        let (_keep, never) = mpsc::sync_channel::<()>(0);
         let slow = contained(Duration::from_millis(20), move || never.recv().map_err(|_| Fault::EndsEarly));
         assert!(matches!(slow, Err(Fault::Broken(reason)) if reason.contains("longer than")));
     }

@@ -7,7 +7,7 @@ use super::support::{Place, encoded, few_lines, noise, pdf, png, root, sample_pd
 /// The input is refused with one sentence that says all of `parts`, and the good file of the same call is read.
 fn refused(place: &Place, line: &str, parts: &[&str]) {
     place.write("good.png", few_lines());
-    let out = format!("out-{}", line.split(' ').next().unwrap().replace(['/', '.'], "-"));
+    let out = format!("out-{}", line.replace(['/', '.', ' '], "-"));
     let ran = place.recognize(&format!("{line} good.png -o {out}"));
     assert_eq!(ran.code, 1, "{line}: {}", ran.err);
     let faults = ran.faults();
@@ -121,7 +121,11 @@ fn a_file_that_may_not_be_read() {
 fn pages_that_the_document_does_not_have() {
     let place = Place::new();
     place.write("two.pdf", pdf(2));
-    refused(&place, "two.pdf --pages 7", &["two.pdf", "7"]);
+    for (pages, part) in [("7", "there is no page 7; the document has 2 pages"), ("2-x", "2-x")] {
+        let ran = place.recognize(&format!("two.pdf --pages {pages}"));
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+        assert!(ran.faults()[0].starts_with("two.pdf: ") && ran.faults()[0].contains(part), "{}", ran.err);
+    }
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn a_folder_that_cannot_be_made_is_a_sentence() {
     place.write("file", "keep");
     let ran = place.recognize("a.pdf -o file/out.md");
     assert_eq!(ran.code, 1);
-    assert!(ran.faults()[0].contains("file/out.md cannot be written: a part of the path is a file"), "{}", ran.err);
+    assert!(ran.err.contains("file/out.md cannot be written: a part of the path is a file"), "{}", ran.err);
     assert_eq!(place.read("file"), "keep");
 }
 
@@ -96,7 +96,7 @@ fn a_folder_that_may_not_be_written_is_a_sentence() {
     if !permitted {
         let ran = place.recognize("a.pdf -o locked/out.md --force");
         assert_eq!(ran.code, 1);
-        assert!(ran.faults()[0].contains("cannot be written: permission is denied"), "{}", ran.err);
+        assert!(ran.err.contains("cannot be written: permission is denied"), "{}", ran.err);
         assert_eq!(fs::read_to_string(old).unwrap(), "old");
     }
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
