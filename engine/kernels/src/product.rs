@@ -200,7 +200,6 @@ unsafe fn tile<V: Vector, E: Element, const R: usize, const C: usize>(
 /// # Safety
 /// The pointers must be readable for `inner` elements; `V`'s instruction set must be present.
 #[inline(always)]
-#[expect(clippy::needless_range_loop, reason = "unrolled over constants")]
 pub(crate) unsafe fn dots<V: Vector, E: Element, const R: usize, const C: usize>(
     x: [*const f32; R],
     w: [*const E; C],

@@ -47,9 +47,9 @@ proptest! {
                 };
                 let mut want = Vec::new();
                 for r in 0..rows {
-                    for c in 0..columns {
+                    for (c, bias) in bias.iter().enumerate() {
                         let dot: f64 = (0..inner).map(|k| f64::from(x[r * inner + k]) * stored(c * inner + k)).sum();
-                        want.push(dot + f64::from(bias[c]));
+                        want.push(dot + f64::from(*bias));
                     }
                 }
                 let mut got = vec![f32::NAN; rows * columns];
