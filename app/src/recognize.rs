@@ -88,6 +88,7 @@ impl Session<'_> {
         let mut reading = Reading { progress: Progress::new(self.style, &input.name()), input, printer, failed: false };
         let mut results = Results::new(target.as_deref(), &input.name(), self.args, reading.printer.results());
         let cancelled = self.follow(&mut reading, &mut results);
+        reading.clear();
         if let Err(sentence) = results.finish() {
             reading.fault(&sentence);
         }
@@ -200,9 +201,14 @@ impl Reading<'_> {
         }
     }
 
-    fn say(&mut self, sentence: &str) {
+    /// Takes away what is redrawn, before something that stays.
+    fn clear(&mut self) {
         let erased = self.progress.erase();
         self.printer.progress(&erased);
+    }
+
+    fn say(&mut self, sentence: &str) {
+        self.clear();
         self.printer.failure(&named(sentence, self.input));
     }
 }
