@@ -200,6 +200,7 @@ pub struct Engine {
 impl Engine {
     /// Starts the thread `engine`, which loads the checkpoint; returns when it is ready, or with the reason why not.
     pub fn start(options: EngineOptions) -> Result<Self, EngineError> {
+        kernels::memory::limit_heaps();
         let (inbox, orders) = sync_channel::<Order>(INBOX);
         let (ready, readiness) = sync_channel(1);
         let shutdown = Arc::new(AtomicBool::new(false));
