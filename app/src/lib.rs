@@ -48,6 +48,17 @@ impl From<Exit> for ExitCode {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    // The engine catches its faults and names the page they stopped; the report behind them is for developers.
+    if std::env::var_os("RUST_BACKTRACE").is_none() {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
+    std::panic::catch_unwind(command).unwrap_or_else(|_| {
+        Printer::standard().failure("an internal error stopped the program; with RUST_BACKTRACE=1 it says where");
+        Exit::Failed.into()
+    })
+}
+
+fn command() -> ExitCode {
     let mut printer = Printer::standard();
     match Cli::parse(std::env::args_os()) {
         Ok(cli) => run(cli.command, &mut printer).into(),
