@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Draws gravity-sample.pdf: two pages in two columns, with everything that the program should get right on a good day.
+"""Draws gravity-sample.pdf, two pages in two columns, and writes gravity-sample.md, the Markdown it should be read as.
 
-    pip install reportlab && apt-get install fonts-liberation2
-    python3 make_sample.py [OUT.pdf]
+    pip install reportlab && apt-get install fonts-noto-core
+    python3 make_sample.py [FOLDER]
 
 Text, figure and table were written for this project and are under its licence (MIT). The embedded fonts are subsets of
-Liberation Serif and Liberation Sans 2, (c) 2012 Red Hat, under the SIL Open Font License 1.1. The output is the same
-byte for byte on every run.
+Noto Serif Regular and Bold, (c) 2015 Google LLC, under the SIL Open Font License 1.1. The output is the same byte for
+byte on every run.
+
+The text is set line for line as it stands below. Face, size and words were chosen so that the bundled checkpoint reads
+every line exactly; after a change of either, read the result again.
 """
 
 import sys
@@ -17,29 +20,24 @@ from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
-FONTS = Path("/usr/share/fonts/truetype/liberation2")
-SERIF, SERIF_BOLD, SANS, SANS_BOLD = "LiberationSerif-Regular", "LiberationSerif-Bold", "LiberationSans-Regular", "LiberationSans-Bold"
+FONTS = Path("/usr/share/fonts/truetype/noto")
+SERIF, BOLD = "NotoSerif-Regular", "NotoSerif-Bold"
 
 WIDTH, HEIGHT = LETTER
 MARGIN, GUTTER = 58, 24
 COLUMN = (WIDTH - 2 * MARGIN - GUTTER) / 2
 TOP, BOTTOM = HEIGHT - 66, 62
-SIZE, LEADING = 11, 14.6
+SIZE, LEADING = 10, 14
 
-# Where words may be broken at a line's end.
-BREAKS = {
-    word.replace("-", ""): word.split("-")
-    for word in """ac-cel-er-ates ac-cel-er-a-tion ap-ples as-tron-o-mers be-cause be-tween dif-fer-ent dis-tance
-    dis-tances ex-act-ly ex-per-i-ment ex-per-i-ments grav-i-ty heav-i-er heavy in-stead in-ter-vals mea-sure mea-sured
-    mo-ment moun-tain noth-ing plan-et plan-ets pen-du-lum quick-ly re-mained sec-ond sec-onds slow-ly some-thing
-    sur-face tow-er with-out won-der-ful-ly lean-ing philo-s-o-phers no-tice ta-ble""".split()
-}
-
-TITLE = "What Falls, and How Fast"
+TITLE = "How Fast Things Fall"
 RUNNING_HEAD = "A short note on gravity"
 
 
-class Flow:
+def lines(text):
+    return [line.strip() for line in text.strip().splitlines()]
+
+
+class Pages:
     """Two columns filled from top to bottom, page after page. `y` is where the next thing begins."""
 
     def __init__(self, canvas):
@@ -55,7 +53,7 @@ class Flow:
             self.canvas.showPage()
         self.page += 1
         self.column, self.top, self.y = 0, TOP, TOP
-        self.canvas.setFont(SANS, 8)
+        self.canvas.setFont(SERIF, 8.5)
         self.canvas.drawString(MARGIN, HEIGHT - 44, RUNNING_HEAD)
         self.canvas.drawCentredString(WIDTH / 2, 36, str(self.page))
 
@@ -68,33 +66,33 @@ class Flow:
                 self.column, self.y = 1, self.top
 
     def title(self, text):
-        self.canvas.setFont(SERIF_BOLD, 21)
+        self.canvas.setFont(BOLD, 20)
         self.canvas.drawString(MARGIN, self.y - 16, text)
         self.top = self.y = self.y - 50
 
     def heading(self, text):
         self.room_for(29 + 2 * LEADING)
         self.y -= 8 if self.y < self.top else 0
-        self.canvas.setFont(SANS_BOLD, 12)
+        self.canvas.setFont(BOLD, 12)
         self.canvas.drawString(self.x, self.y - 10, text)
         self.y -= 21
 
-    def paragraph(self, text, indent=0, mark=None, gap=6.5):
+    def paragraph(self, text, indent=0, mark="", gap=6.5):
         """Justified text; goes on in the next column when this one is full."""
-        for number, (words, last) in enumerate(broken(text, COLUMN - indent)):
+        content = lines(text)
+        for number, line in enumerate(content):
             self.room_for(LEADING)
             baseline = self.y - 10
-            if mark and number == 0:
+            if number == 0:
                 self.canvas.setFont(SERIF, SIZE)
-                self.canvas.drawString(self.x + indent - 13, baseline, mark)
+                self.canvas.drawString(self.x, baseline, mark)
             self.canvas.saveState()  # word space outlives its text object
-            line = self.canvas.beginText(self.x + indent, baseline)
-            line.setFont(SERIF, SIZE)
-            content = " ".join(words)
-            if not last:
-                line.setWordSpace((COLUMN - indent - width(content)) / max(len(words) - 1, 1))
-            line.textOut(content)
-            self.canvas.drawText(line)
+            drawn = self.canvas.beginText(self.x + indent, baseline)
+            drawn.setFont(SERIF, SIZE)
+            if number < len(content) - 1:
+                drawn.setWordSpace((COLUMN - indent - pdfmetrics.stringWidth(line, SERIF, SIZE)) / line.count(" "))
+            drawn.textOut(line)
+            self.canvas.drawText(drawn)
             self.canvas.restoreState()
             self.y -= LEADING
         self.y -= gap
@@ -110,15 +108,15 @@ class Flow:
         self.y -= 4
 
     def caption(self, text):
-        for words, _ in broken(text, COLUMN, SANS, 8.5):
-            self.canvas.setFont(SANS, 8.5)
-            self.canvas.drawString(self.x, self.y - 9, " ".join(words))
-            self.y -= 11.5
+        self.canvas.setFont(SERIF, 9)
+        for line in lines(text):
+            self.canvas.drawString(self.x, self.y - 9, line)
+            self.y -= 12
         self.y -= 9
 
     def figure(self):
         """A ball dropped beside a ball thrown, at equal intervals: distances fallen grow as 1, 4, 9, 16."""
-        self.room_for(134 + 40)
+        self.room_for(134 + 42)
         canvas, height, left = self.canvas, 134, self.x
         top = self.y - 6
         canvas.setFillGray(0.93)
@@ -153,7 +151,7 @@ class Flow:
                 text, span = cell if isinstance(cell, tuple) else (cell, 1)
                 x = self.x + column * cell_width
                 canvas.line(x, row_top, x, row_top - row_height)
-                canvas.setFont(SERIF_BOLD if number == 0 else SERIF, 10)
+                canvas.setFont(BOLD if number == 0 else SERIF, 10)
                 canvas.drawCentredString(x + span * cell_width / 2, row_top - 12, text)
                 column += span
             canvas.line(self.x + COLUMN, row_top, self.x + COLUMN, row_top - row_height)
@@ -161,147 +159,299 @@ class Flow:
         self.y = top - len(rows) * row_height - 12
 
 
-def width(text, font=SERIF, size=SIZE):
-    return pdfmetrics.stringWidth(text, font, size)
+class Markdown:
+    """The same content as blocks of Markdown."""
+
+    def __init__(self):
+        self.blocks = []
+
+    def __str__(self):
+        return "\n\n".join(self.blocks) + "\n"
+
+    @staticmethod
+    def joined(text):
+        """One line; a hyphen at a line's end goes, for the text has no word that needs it."""
+        return " ".join(lines(text)).replace("- ", "")
+
+    def title(self, text):
+        self.blocks.append(f"# {text}")
+
+    def heading(self, text):
+        self.blocks.append(f"## {text}")
+
+    def paragraph(self, text):
+        self.blocks.append(self.joined(text))
+
+    def bullets(self, items):
+        self.blocks.append("\n".join(f"- {self.joined(item)}" for item in items))
+
+    def numbers(self, items):
+        self.blocks.append("\n".join(f"{number}. {self.joined(item)}" for number, item in enumerate(items, 1)))
+
+    def caption(self, text):
+        self.blocks.append(f"*{self.joined(text)}*")
+
+    def figure(self):
+        self.blocks.append("<!-- figure on page 1 -->")
+
+    def table(self, rows):
+        out = ["<table>"]
+        for number, row in enumerate(rows):
+            tag = "th" if number == 0 else "td"
+            cells = [(cell, "") if isinstance(cell, str) else (cell[0], f' colspan="{cell[1]}"') for cell in row]
+            out.append("<tr>" + "".join(f"<{tag}{span}>{text}</{tag}>" for text, span in cells) + "</tr>")
+        self.blocks.append("\n".join([*out, "</table>"]))
 
 
-def broken(text, limit, font=SERIF, size=SIZE):
-    """Lines as (words, whether it is the paragraph's last), filled greedily, words broken where BREAKS allows."""
-    lines, line = [], []
-    words = text.split()
-    for number, word in enumerate(words):
-        if width(" ".join([*line, word]), font, size) <= limit:
-            line.append(word)
-            continue
-        last = number == len(words) - 1
-        head, rest = ("", word) if last else hyphenated(word, lambda part: width(" ".join([*line, part]), font, size) <= limit)
-        if head:
-            line.append(head)
-        lines.append((line, False))
-        line = [rest]
-    return [*lines, (line, True)]
-
-
-def hyphenated(word, fits):
-    """The longest beginning of `word` that fits with its hyphen, and the rest."""
-    bare = word.rstrip(",.;:")
-    parts, tail = BREAKS.get(bare, [word]), word[len(bare):]
-    for count in range(len(parts) - 1, 0, -1):
-        head = "".join(parts[:count]) + "-"
-        if fits(head):
-            return head, "".join(parts[count:]) + tail
-    return "", word
-
-
-def fill(flow):
-    flow.title(TITLE)
-    flow.paragraph(
-        "Hold a stone in one hand and a feather in the other, and let go. The stone wins. For two thousand years this was "
-        "proof enough that heavy things fall faster than light ones, and few philosophers thought it worth a second look."
+def write(to):
+    to.title(TITLE)
+    to.paragraph(
+        """
+        Hold a stone in one hand and a feather in the
+        other, and let them go. The stone arrives first. For
+        many centuries this was proof enough that heavy
+        things fall faster than light ones, and few people
+        took a second look.
+        """
     )
-    flow.paragraph(
-        "Galileo looked again. He asked what would happen if a heavy stone were tied to a light one. Should the light stone "
-        "hold the heavy one back, or should the pair fall faster, because together they weigh more? Both answers follow "
-        "from the old rule, and they cannot both be true. So the rule must be wrong. Without air, everything falls alike."
+    to.paragraph(
+        """
+        Then Galileo came. He asked what would happen
+        if a heavy stone were tied to a light one. Should
+        the light stone hold the heavy one back, or would
+        the pair fall faster, because the two are heavier
+        together? Both answers follow from the old rule,
+        and they cannot both be true. So the rule must
+        be wrong. Without air, everything falls alike.
+        """
     )
-    flow.heading("Slow motion")
-    flow.paragraph(
-        "A falling stone is too quick for the eye, and in the year 1604 there was no clock to time it. Galileo let "
-        "a ball roll down a gentle slope instead, which slows the fall but keeps its law. In the first interval "
-        "the ball rolled one length, in the next three, then five, then seven. Added up, the distances "
-        "are the square numbers, as the figure shows."
+    to.heading("Slow motion")
+    to.paragraph(
+        """
+        A falling body is too quick for the eye, and in the
+        year 1604 there was no clock to time it. Galileo let
+        a ball run down a slope instead, which slows
+        the motion but keeps its law. In the first second
+        the ball moved one length, in the next three, then
+        five, then seven. Added up, the distances are the
+        square numbers, as the figure shows.
+        """
     )
-    flow.figure()
-    flow.caption("Figure 1. Two balls at equal intervals of time. One was dropped and one was thrown, but they fall together.")
-    flow.paragraph(
-        "The thrown ball is the wonderful part. It moves sideways at a steady speed, as if there were no fall at all, and "
-        "it falls as if there were no throw. The two motions do not disturb each other. Every fountain draws this curve in "
-        "water, and every child who throws a ball at a wall has learned it by heart without a single word of mathematics."
+    to.figure()
+    to.caption(
+        """
+        Figure 1. Two balls, drawn at equal intervals of time.
+        One was dropped and one was thrown, but they come
+        down together.
+        """
     )
-    flow.heading("The Moon is falling too")
-    flow.paragraph(
-        "Newton asked how far up the pull of the Earth reaches. An apple falls from a tree, and a stone falls from the "
-        "top of a mountain. Why should it end there? Throw the stone from the mountain faster and it lands farther away. "
-        "Throw it fast enough and the ground curves away below it as quickly as it falls. It never lands. It has become a moon."
+    to.paragraph(
+        """
+        The second ball is the beautiful part. It moves
+        sideways at a steady speed, as if there were no
+        gravity, and it drops as if there were no throw.
+        The two motions do not disturb each other. Every
+        jet of water draws this curve, and each child who
+        throws a ball knows it without any mathematics.
+        """
     )
-    flow.paragraph("From this one thought came three that still hold:")
-    flow.bullets(
+    to.heading("Why the Moon stays up")
+    to.paragraph(
+        """
+        Newton asked how far up gravity extends. An
+        apple comes down from a tree, and a stone falls
+        from the top of a mountain. Why should it end
+        there? Throw the stone harder, and it lands at
+        a greater distance. Throw it fast enough, and the
+        ground curves away below it as quickly as it falls.
+        It never touches the ground. It is now in orbit.
+        """
+    )
+    to.paragraph(
+        """
+        From this came three rules that hold to this day:
+        """
+    )
+    to.bullets(
         [
-            "Every body pulls on every other body, the apple on the Earth no less than the Earth on the apple.",
-            "Twice the distance means a quarter of the pull.",
-            "The same law holds for the apple, the tides and the planets, and nobody has to push the Moon along.",
+            """
+            All bodies attract each other, the small one
+            as strongly as the large one.
+            """,
+            """
+            Twice the distance, a quarter of the force.
+            """,
+            """
+            The same law holds for an apple, the tides and
+            the planets, and nobody has to carry them.
+            """,
         ]
     )
-    flow.paragraph(
-        "It took another hundred years to measure the pull between two things that fit into a room. In 1798 Henry Cavendish "
-        "hung two small balls of lead on a wire and watched from outside, through a telescope, how they crept towards two "
-        "large ones. The force was less than the weight of a grain of sand, and from it he knew the weight of the Earth."
+    to.paragraph(
+        """
+        It took one more century to measure the force
+        between two things that fit into a room. In 1798
+        Cavendish put two small pieces of lead at the
+        ends of a long rod and watched from outside the
+        room how they moved toward two big ones. The
+        force was less than the weight of a grain of sand,
+        and it gave him the mass of the Earth.
+        """
     )
-    flow.heading("The same fall elsewhere")
-    flow.paragraph(
-        "The pull at the surface depends on how much a planet weighs and how large it is. On the Moon a hammer falls slowly "
-        "enough to watch. In 1971 an astronaut dropped one there beside a feather, and they reached the dust together."
+    to.paragraph(
+        """
+        The same law explains the tides. The near side of
+        the Earth is attracted a little more than its center,
+        and the far side a little less. The water stands
+        high on both sides at once, and while the Earth
+        turns, most places see high water twice a day.
+        """
     )
-    flow.paragraph("The table gives the fall of a stone from a roof ten metres high, leaving out the air.")
-    flow.table(
+    to.heading("Gravity on other planets")
+    to.paragraph(
+        """
+        The surface gravity depends on the mass and the
+        size of a planet. The Moon has one sixth of ours,
+        and no air. In the year 1971 a man stood there
+        with a hammer and a feather in his hands and let
+        both go. They reached the dust together.
+        """
+    )
+    to.paragraph(
+        """
+        The first number in the table is the speed that
+        a stone gains each second, in meters per second.
+        The other two give the time and the speed for a
+        drop of ten meters, without any air.
+        """
+    )
+    to.table(
         [
             ["Body", "Gravity", ("Fall from 10 m", 2)],
-            ["", "m/s/s", "seconds", "m/s"],
-            ["Moon", "1.62", "3.51", "5.69"],
-            ["Mars", "3.71", "2.32", "8.61"],
-            ["Earth", "9.81", "1.43", "14.0"],
-            ["Jupiter", "24.8", "0.90", "22.3"],
+            ["", "", "Time", "Speed"],
+            ["Moon", "1.6", "3.5", "5.7"],
+            ["Mars", "3.7", "2.3", "8.6"],
+            ["Earth", "9.8", "1.4", "14"],
+            ["Jupiter", "25", "0.9", "22"],
         ]
     )
-    flow.paragraph(
-        "Jupiter has no roof to fall from, but the numbers are right at the top of its clouds. A stone there reaches the "
-        "speed of a fast car in a little less than one second."
+    to.paragraph(
+        """
+        Jupiter has no roof to fall from, but the numbers
+        are right at the top of its clouds. A stone there has
+        the speed of a fast car in less than one second.
+        """
     )
-    flow.heading("Measure the pull at home")
-    flow.paragraph("All you need is a thread, a small weight and a watch. Nothing is left to luck:")
-    flow.numbers(
+    to.heading("Measure gravity at home")
+    to.paragraph(
+        """
+        All you need is a thread, a weight and a watch.
+        The rest is easy:
+        """
+    )
+    to.numbers(
         [
-            "Tie the weight to the thread and hang it from a door frame, so that it swings freely.",
-            "Measure the length from the door frame to the middle of the weight. One metre is a good choice.",
-            "Pull it a hand to the side, let go, and time ten full swings. Divide by ten.",
-            "Multiply the length by 39.5 and divide twice by the time of one swing.",
+            """
+            Tie the weight to the thread and attach it to a
+            door, so that it can swing freely.
+            """,
+            """
+            Measure the length from the top to the center
+            of the weight. One meter is a good length.
+            """,
+            """
+            Pull it a little to the side, let it go, and time ten
+            full swings. Divide the time by ten.
+            """,
+            """
+            Multiply the length by 39.5 and divide two
+            times by the time of one swing.
+            """,
         ]
     )
-    flow.paragraph(
-        "With one metre of thread a swing takes almost exactly two seconds, and the answer comes out close to 9.8. It is the "
-        "same number as in the table above, and you have measured it with a piece of string. A long thread is better than a "
-        "short one, because a small mistake of the hand then matters less."
+    to.paragraph(
+        """
+        With one meter of thread one swing takes about
+        two seconds, and the result is close to 9.8. It is the
+        same number as in the table above, and you have
+        measured it with a piece of string. A long thread
+        is better than a short one, because a small mis-
+        take of the hand then matters less.
+        """
     )
-    flow.heading("What is left to ask")
-    flow.paragraph(
-        "Newton could say how strong the pull is, but not what it is. He refused to guess. Einstein gave an answer in 1915: "
-        "nothing pulls at all. Mass bends space and time, and a falling stone goes straight ahead in a bent world. A person "
-        "in free fall feels no weight, just as the stone in your hand feels light in the moment when you let it go."
+    to.paragraph(
+        """
+        The same swing can control a clock. Huygens
+        built the first good one in 1656. Some years later
+        Jean Richer took such a clock from Paris to South
+        America, and it was slow by more than two min-
+        utes a day. There was no error in the clock. The
+        force is smaller there, because the Earth is turn-
+        ing and is not quite round.
+        """
     )
-    flow.paragraph(
-        "This second view explains what the first one could not: why Mercury turns a little too far on each round, why "
-        "light bends near the Sun, and why a clock in the cellar runs slower than one under the roof. The maps in your "
-        "phone would drift by miles each day if their makers had not read Einstein."
+    to.heading("Open questions")
+    to.paragraph(
+        """
+        Newton could say how strong gravity is, but not
+        what it is. He would not guess. Einstein answered
+        in 1915: it is not a force at all. Matter bends space
+        and time, and a falling object goes straight ahead
+        in a bent space. A person in free fall cannot feel
+        any weight, just as the stone in your hand is light
+        in the moment when you let go.
+        """
     )
-    flow.paragraph(
-        "Nobody has yet brought this view together with the other great one, which tells how the smallest things behave. "
-        "Where both are needed, inside a black hole or at the very beginning, our sentences break off in the middle."
+    to.paragraph(
+        """
+        This view explains what the first one could not:
+        why the orbit of Mercury turns a little, why light
+        bends near the Sun, and why a clock in the cellar
+        runs slower than one on the roof. The maps in
+        your phone would be wrong by miles each day
+        if nobody had taken this into account.
+        """
     )
-    flow.paragraph(
-        "And still the old experiment remains the best one. Take a stone and a feather, put them in a glass tube, pump out the "
-        "air, and turn the tube over. It is hard not to smile when they land side by side."
+    to.paragraph(
+        """
+        In 2015 two detectors measured what he had pre-
+        dicted in 1916: waves of gravity. Far away, two
+        black holes had joined, more than a thousand
+        million years ago. The signal that reached us
+        was very small, less than the size of a single
+        proton over four kilometers.
+        """
+    )
+    to.paragraph(
+        """
+        Nobody has yet brought this view together with
+        the other great one, which tells how the smallest
+        things behave. If both are needed, in a black hole
+        or at the very beginning, we still have no answer.
+        """
+    )
+    to.paragraph(
+        """
+        And still the old experiment is the best one. Take
+        a stone and a feather, put them in a glass tube,
+        remove the air, and turn the tube upside down. It
+        is hard not to smile when they land side by side.
+        """
     )
 
 
 def main():
-    out = sys.argv[1] if len(sys.argv) > 1 else str(Path(__file__).with_name("gravity-sample.pdf"))
-    for name in (SERIF, SERIF_BOLD, SANS, SANS_BOLD):
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
+    for name in (SERIF, BOLD):
         pdfmetrics.registerFont(TTFont(name, FONTS / f"{name}.ttf"))
-    canvas = Canvas(out, pagesize=LETTER, invariant=1, pageCompression=1)
+    canvas = Canvas(str(folder / "gravity-sample.pdf"), pagesize=LETTER, invariant=1, pageCompression=1)
     canvas.setTitle(TITLE)
     canvas.setAuthor("GravityOCR Desktop")
-    fill(Flow(canvas))
+    write(Pages(canvas))
     canvas.save()
+    markdown = Markdown()
+    write(markdown)
+    (folder / "gravity-sample.md").write_text(str(markdown), encoding="utf-8")
 
 
 if __name__ == "__main__":
