@@ -19,6 +19,12 @@ impl Vocabulary {
     fn contains(&self, word: &str) -> bool {
         self.0.contains(&word.to_lowercase())
     }
+
+    /// Whether at least two words are there that no French page goes without and other languages do not have.
+    fn is_french(&self) -> bool {
+        let frequent = ["dans", "pour", "avec", "sont", "cette", "nous", "mais", "être", "comme", "leur"];
+        frequent.iter().filter(|word| self.contains(word)).count() >= 2
+    }
 }
 
 /// How two neighbouring lines are joined.
@@ -104,8 +110,7 @@ fn hyphen(paragraph: &str, line: &str, last: char, first: char, words: &Vocabula
     }
     let (head, tail) = (last_token(stem), first_token(line));
     let tail_word = bare(tail);
-    // "pre- and post-war": the hyphen stands for a word left out.
-    if matches!(tail, "and" | "or" | "und" | "oder" | "bzw." | "et" | "ou") {
+    if is_suspended(line, words) && !words.contains(&format!("{}{tail_word}", bare(head))) {
         return Joint::Blank;
     }
     if !first.is_lowercase() {
@@ -133,6 +138,27 @@ fn hyphen(paragraph: &str, line: &str, last: char, first: char, words: &Vocabula
         return Joint::Close;
     }
     Joint::DropHyphen
+}
+
+/// Whether the hyphen before this line stands for a word left out: "pre- and post-war", "Haupt- und Nebensatz".
+///
+/// Conjunctions that also end words ("plan-et", "col-or", "toma-to") count only where the second hyphen is in sight or,
+/// the French ones, in a French text.
+fn is_suspended(line: &str, words: &Vocabulary) -> bool {
+    let mut tokens = line.split_whitespace();
+    let (conjunction, next) = (tokens.next().unwrap_or_default(), tokens.next());
+    match conjunction {
+        "and" | "und" | "oder" | "bzw." | "och" => true,
+        "et" | "ou" => words.is_french() || next.is_some_and(has_hyphen),
+        "or" | "nor" | "to" => next.is_some_and(has_hyphen),
+        _ => false,
+    }
+}
+
+/// Whether a word has a hyphen in it or at its end.
+fn has_hyphen(token: &str) -> bool {
+    let word = token.trim_start_matches(|c: char| !c.is_alphanumeric());
+    word.char_indices().any(|(at, c)| matches!(c, '-' | '\u{2010}') && at > 0)
 }
 
 /// First parts that mostly stand with a hyphen in English and seldom begin a closed word.
@@ -269,6 +295,10 @@ mod tests {
             ("inter-", "dependent", "interdependent"),
             ("(under-", "standing)", "(understanding)"),
             ("at con-", "gue. Next", "at congue. Next"),
+            ("how much a plan-", "et weighs and", "how much a planet weighs and"),
+            ("the col-", "or of the sky", "the color of the sky"),
+            ("a ripe toma-", "to and an onion", "a ripe tomato and an onion"),
+            ("has tak-", "en the well-known road", "has taken the well-known road"),
         ] {
             assert_eq!(joined(before, after), expected);
         }
@@ -312,6 +342,8 @@ mod tests {
             ("he said --", "and left", "he said -- and left"),
             ("pre-", "and post-war", "pre- and post-war"),
             ("Haupt-", "und Nebensatz", "Haupt- und Nebensatz"),
+            ("short-", "or long-term", "short- or long-term"),
+            ("two-", "to three-fold", "two- to three-fold"),
             ("a word\u{2014}", "closed up", "a word\u{2014}closed up"),
             ("a word \u{2014}", "open", "a word \u{2014} open"),
             ("1990\u{2013}", "1995", "1990\u{2013}1995"),
@@ -330,6 +362,14 @@ mod tests {
         let mut kept = "a text-".to_string();
         append(&mut kept, "book, again", &words);
         assert_eq!(kept, "a text-book, again");
+        let words = Vocabulary::new(["an island there"]);
+        let mut conjunction = "an isl-".to_string();
+        append(&mut conjunction, "and far", &words);
+        assert_eq!(conjunction, "an island far");
+        let words = Vocabulary::new(["pour être dans la photo"]);
+        let mut french = "sous-".to_string();
+        append(&mut french, "et surexposition", &words);
+        assert_eq!(french, "sous- et surexposition");
         let words = Vocabulary::new(["the cross-country and crossword"]);
         let mut dropped = "a cross-".to_string();
         append(&mut dropped, "word", &words);

@@ -201,7 +201,7 @@ fn label(mut drafts: Vec<Draft>, page: &Analysis, body: &Body) -> Vec<Region> {
     heading::level(&mut regions, &caps, body, page.height);
     list::mark(&mut regions, &paragraphs);
     captions(&mut regions, &caps, body);
-    continuations(&mut regions, &columns, body);
+    continuations(&mut regions, &paragraphs, &columns, body);
     regions
 }
 
@@ -237,7 +237,7 @@ fn captions(regions: &mut [Region], caps: &[f32], body: &Body) {
 }
 
 /// Text at the top of a column that goes on a paragraph which filled its last line in the column before.
-fn continuations(regions: &mut [Region], columns: &[usize], body: &Body) {
+fn continuations(regions: &mut [Region], paragraphs: &[Vec<TextLine>], columns: &[usize], body: &Body) {
     let text: Vec<usize> =
         (0..regions.len()).filter(|&i| regions[i].label == Label::Text && !regions[i].preformatted).collect();
     for pair in text.windows(2) {
@@ -246,9 +246,18 @@ fn continuations(regions: &mut [Region], columns: &[usize], body: &Body) {
         let (Some(last), Some(first)) = (before.lines.last(), after.lines.first()) else { continue };
         let next_column = columns[*a] != columns[*b] && columns[*b] != usize::MAX && columns[*a] != usize::MAX;
         let above = after.bounds.y0 < before.bounds.y1 && after.bounds.x0 >= before.bounds.x1;
-        let full = before.lines.len() >= 2 && last.bounds.x1 as f32 + 1.5 * body.cap >= before.bounds.x1 as f32;
+        // Full is a line that the next word would not have fitted on, in a column with more such lines.
+        let column: Vec<u32> = (0..regions.len())
+            .filter(|&i| columns[i] == columns[*a] && regions[i].label == Label::Text)
+            .flat_map(|i| regions[i].lines.iter().map(|l| l.bounds.x1))
+            .collect();
+        let right = column.iter().copied().max().unwrap_or(before.bounds.x1);
+        let word = paragraphs[*b].first().and_then(|l| l.words().first().map(Rect::width)).unwrap_or(0);
+        let ends = |x1: u32| right.saturating_sub(x1) as f32 <= word as f32 + 0.45 * body.cap;
+        let full = ends(last.bounds.x1) && column.iter().filter(|&&x1| ends(x1)).count() >= 3;
         let flush = (first.bounds.x0 as f32) < after.bounds.x0 as f32 + 0.5 * body.cap;
-        if next_column && above && full && flush && after.list_item.is_none() {
+        let item = after.list_item.is_some() || paragraphs[*b].first().and_then(list::counted).is_some();
+        if next_column && above && full && flush && !item {
             regions[*b].continues = true;
         }
     }

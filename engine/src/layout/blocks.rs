@@ -249,6 +249,12 @@ fn breaks(paragraph: &[TextLine], line: &TextLine, next: Option<&TextLine>, righ
     if mono.0 {
         return step > 2.6 * leading.min(body.leading * scale);
     }
+    // Items of a list count up, each with its number above the next one's.
+    if let (Some(a), Some(b)) = (super::list::counted(first), super::list::counted(line))
+        && a.abs_diff(b) as f32 <= 0.6 * line.cap
+    {
+        return true;
+    }
     let (ratio, sizes) = (line.cap / last.cap, line.segment.size / last.segment.size);
     let letters = line.segment.letters.len().min(last.segment.letters.len());
     if step > (1.14 * leading).max(leading + 3.0)

@@ -64,6 +64,8 @@ pub(super) enum Block {
     },
 }
 
+/// Lines of text on each side that make columns of text.
+const COLUMN_LINES: usize = 4;
 /// Deepest nesting of columns looked into.
 const DEPTH: usize = 8;
 
@@ -326,50 +328,107 @@ fn is_note(band: &Band, items: &[Option<Item>], span: Interval, rows: usize, tex
     sides.0.len() + sides.1.len() == band.items.len() && (of(&sides.0, &sides.1) || of(&sides.1, &sides.0))
 }
 
-/// The longest gutter that starts at band `start`.
-fn gutter_at(found: &[Band], items: &[Option<Item>], start: usize, text: f32) -> Option<Gutter> {
-    let interior = |gap: &Interval| gap.0 > -FAR && gap.1 < FAR;
-    let least = (0.8 * text).max(4.0) as i64;
-    let has_figure = |band: &Band| band.items.iter().any(|&i| matches!(items[i], Some(Item::Figure(_))));
-    let mut best: Option<Gutter> = None;
-    for gap in found[start].gaps.iter().filter(|g| interior(g) && g.1 - g.0 >= least) {
-        let mut span = *gap;
-        let mut both = vec![start];
-        let mut last = start;
+/// A gap that goes on through the bands from `start` on.
+struct Run {
+    span: Interval,
+    /// Bands with something on both sides.
+    both: Vec<usize>,
+}
+
+impl Run {
+    /// Follows a gap downwards. It ends at a wider white than `beside` next to a picture.
+    fn follow(found: &[Band], items: &[Option<Item>], start: usize, gap: Interval, beside: f32, text: f32) -> Self {
+        let interior = |gap: &Interval| gap.0 > -FAR && gap.1 < FAR;
+        let mut run = Self { span: gap, both: vec![start] };
         for next in start + 1..found.len() {
-            let white = found[next].y0 - found[next - 1].y1;
-            let figures = has_figure(&found[next]) || has_figure(&found[next - 1]);
-            if white as f32 > if figures { 1.5 * text } else { 5.0 * text } {
+            let white = (found[next].y0 - found[next - 1].y1) as f32;
+            let figures = has_figure(&found[next], items) || has_figure(&found[next - 1], items);
+            if white > if figures { beside } else { 5.0 * text } {
                 break;
             }
             let common = found[next]
                 .gaps
                 .iter()
-                .map(|g| (g.0.max(span.0), g.1.min(span.1), interior(g)))
-                .filter(|g| g.1 - g.0 >= least)
+                .map(|g| (g.0.max(run.span.0), g.1.min(run.span.1), interior(g)))
+                .filter(|g| g.1 - g.0 >= least_gutter(text))
                 .max_by_key(|g| g.1 - g.0);
             let Some((x0, x1, two_sided)) = common else { break };
             // A one-sided band goes with the column it is in, as long as it follows closely.
-            if !two_sided && white as f32 > 3.0 * text && both.len() < 3 {
+            if !two_sided && white > 3.0 * text && run.both.len() < 3 {
                 break;
             }
-            span = (x0, x1);
+            run.span = (x0, x1);
             if two_sided {
-                both.push(next);
-                last = next;
+                run.both.push(next);
             }
         }
-        // What follows on one side at the usual distance belongs to that column.
-        let mut end = last;
-        for next in last + 1..found.len() {
-            let white = found[next].y0 - found[next - 1].y1;
-            let clear = found[next].gaps.iter().any(|g| g.0 <= span.0 && g.1 >= span.1);
-            let margin_only = found[start..=last].iter().all(|b| b.items.len() < 2);
-            if !clear || white as f32 > 2.2 * text || margin_only {
+        run
+    }
+
+    /// Whether it has some lines of text on both sides, before anything crosses it.
+    fn has_columns(&self, found: &[Band], items: &[Option<Item>], text: f32) -> bool {
+        let clear = |band: &&Band| band.gaps.iter().any(|g| g.0 <= self.span.0 && g.1 >= self.span.1);
+        let bands = found.iter().skip(self.both.first().copied().unwrap_or(0)).take_while(clear);
+        let mut lines = [0; 2];
+        for item in bands.flat_map(|band| &band.items).filter_map(|&i| items[i].as_ref()) {
+            let bounds = item.bounds();
+            if matches!(item, Item::Text(_)) && bounds.width() as f32 >= 8.0 * text {
+                lines[usize::from(i64::from(bounds.x0) >= self.span.1)] += 1;
+            }
+        }
+        lines.iter().all(|&count| count >= COLUMN_LINES)
+    }
+}
+
+/// The narrowest white that parts columns.
+fn least_gutter(text: f32) -> i64 {
+    (0.8 * text).max(4.0) as i64
+}
+
+fn has_figure(band: &Band, items: &[Option<Item>]) -> bool {
+    band.items.iter().any(|&i| matches!(items[i], Some(Item::Figure(_))))
+}
+
+/// The last band of what follows on one side after the last two-sided band of a gutter, and belongs to that column.
+fn end_of_longer_side(found: &[Band], last: usize, span: Interval, columns: bool, text: f32) -> usize {
+    let mut end = last;
+    // The band after the last wide gap: it may head what comes below the columns.
+    let mut apart: Option<usize> = None;
+    for next in last + 1..found.len() {
+        let white = (found[next].y0 - found[next - 1].y1) as f32;
+        if !found[next].gaps.iter().any(|g| g.0 <= span.0 && g.1 >= span.1) {
+            let heads = apart.filter(|&at| {
+                let above = found[at].y0 - found[at - 1].y1;
+                next - at <= 3 && found[next].y0 - found[next - 1].y1 <= above
+            });
+            return heads.map_or(end, |at| at - 1);
+        }
+        if white > 2.2 * text {
+            if !columns {
                 break;
             }
-            end = next;
+            apart = Some(next);
         }
+        end = next;
+    }
+    end
+}
+
+/// The longest gutter that starts at band `start`.
+fn gutter_at(found: &[Band], items: &[Option<Item>], start: usize, text: f32) -> Option<Gutter> {
+    let interior = |gap: &Interval| gap.0 > -FAR && gap.1 < FAR;
+    let least = least_gutter(text);
+    let mut best: Option<Gutter> = None;
+    for gap in found[start].gaps.iter().filter(|g| interior(g) && g.1 - g.0 >= least) {
+        // Rows of a picture and its text are apart; in columns of text, white beside a picture is chance.
+        let mut run = Run::follow(found, items, start, *gap, 5.0 * text, text);
+        let columns = run.has_columns(found, items, text);
+        if !columns {
+            run = Run::follow(found, items, start, *gap, 1.5 * text, text);
+        }
+        let Run { span, both } = run;
+        let last = both.last().copied().unwrap_or(start);
+        let end = end_of_longer_side(found, last, span, columns, text);
         let height: i64 = both.iter().map(|&b| found[b].y1 - found[b].y0).sum();
         let supported = both.len() >= 2 || height as f32 >= 3.0 * text;
         let lone_rows = both.len() < 3 && height as f32 <= 3.0 * text;
@@ -381,7 +440,7 @@ fn gutter_at(found: &[Band], items: &[Option<Item>], start: usize, text: f32) ->
             })
         };
         let around_clear = clear(start.checked_sub(1).and_then(|i| found.get(i))) && clear(found.get(end + 1));
-        let pictures = found[start..=end].iter().any(has_figure);
+        let pictures = found[start..=end].iter().any(|band| has_figure(band, items));
         let narrow = both.len() >= 3 && both.iter().all(|&band| has_narrow_side(&found[band], items, span, text));
         if both.len() < 5 && !pictures && !narrow && !around_clear && ((span.1 - span.0) as f32) < 3.0 * text {
             continue;

@@ -47,13 +47,15 @@ fn edge(regions: &mut [Region], paragraphs: &[Vec<TextLine>], rules: &Rules, bod
         paragraphs[i].iter().all(style) && regions[i].list_item.is_none()
     });
     let numbers = row.iter().filter(|&&i| is_number(&paragraphs[i])).count();
+    let small =
+        row.iter().all(|&i| paragraphs[i].iter().all(|l| l.cap <= 0.92 * body.cap && l.segment.size < body.size));
     let wide = hull.width() * 2 > content.width() && row.len() >= 2;
     let furniture = margin < 0.17
         && (ruled && (plain || row.len() >= 2) && gap >= 0.3 * body.leading
             || plain && gap >= 0.9 * body.leading && numbers == row.len()
             || plain && gap >= 0.9 * body.leading && wide
             || plain
-                && gap >= 1.6 * body.leading
+                && gap >= if small { 1.1 } else { 1.6 } * body.leading
                 && margin < 0.1
                 && row.len() == 1
                 && hull.width() * 3 < content.width() * 2);

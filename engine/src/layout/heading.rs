@@ -37,10 +37,15 @@ pub(super) fn is_heading(
     large && (apart || bold) || bold && apart && close && cap >= 0.9 * body.cap
 }
 
-/// Gives headings their levels by size classes, and the first largest one of a page that opens with it the title.
+/// Gives headings their levels by size classes: 1 to the title that a page opens with, from 2 on to the others.
 pub(super) fn level(regions: &mut [Region], caps: &[f32], body: &Body, page_height: u32) {
-    let is_title = |r: &Region| r.label == Label::ParagraphTitle;
-    let mut sizes: Vec<f32> = regions.iter().zip(caps).filter(|(r, _)| is_title(r)).map(|(_, &c)| c).collect();
+    let title = title(regions, caps, body, page_height);
+    if let Some(index) = title {
+        regions[index].label = Label::DocTitle;
+        regions[index].level = Some(1);
+    }
+    let is_heading = |r: &Region| r.label == Label::ParagraphTitle;
+    let mut sizes: Vec<f32> = regions.iter().zip(caps).filter(|(r, _)| is_heading(r)).map(|(_, &c)| c).collect();
     sizes.sort_by(|a, b| b.total_cmp(a));
     let mut classes: Vec<f32> = Vec::new();
     for size in sizes {
@@ -49,19 +54,19 @@ pub(super) fn level(regions: &mut [Region], caps: &[f32], body: &Body, page_heig
         }
     }
     for (region, &cap) in regions.iter_mut().zip(caps) {
-        if is_title(region) {
+        if is_heading(region) {
             let class = classes.iter().position(|&c| cap >= 0.88 * c).unwrap_or(classes.len());
-            region.level = Some((class + 1).min(6) as u8);
+            region.level = Some((class + 2).min(6) as u8);
         }
     }
-    let first = regions.iter().position(|r| r.label.role() != Role::Furniture);
-    let alone =
-        |index: usize| regions.iter().filter(|r| r.level == Some(1)).count() == 1 && regions[index].level == Some(1);
-    if let Some(index) = first
-        && alone(index)
-        && caps[index] >= 1.6 * body.cap
-        && regions[index].bounds.y1 * 2 < page_height
-    {
-        regions[index].label = Label::DocTitle;
-    }
+}
+
+/// The heading that a page opens with, if it is clearly larger than all others.
+fn title(regions: &[Region], caps: &[f32], body: &Body, page_height: u32) -> Option<usize> {
+    let first = regions.iter().position(|r| r.label.role() != Role::Furniture)?;
+    let others =
+        regions.iter().zip(caps).enumerate().filter(|(i, (r, _))| *i != first && r.label == Label::ParagraphTitle);
+    let largest = others.map(|(_, (_, &cap))| cap).fold(body.cap, f32::max);
+    let opens = regions[first].label == Label::ParagraphTitle && regions[first].bounds.y1 * 2 < page_height;
+    (opens && caps[first] >= 1.2 * largest && caps[first] >= 1.5 * body.cap).then_some(first)
 }

@@ -122,7 +122,37 @@ pub(super) fn segments(letters: &[Component], text: f32) -> Vec<Segment> {
     adopt(&mut found, left, text);
     adopt_towers(&mut found, towers, text);
     let found: Vec<Segment> = found.into_iter().map(Segment::new).collect();
-    merge_overlapping(found).into_iter().filter(|s| is_text(s, text)).collect()
+    let found = merge_overlapping(found);
+    let hanging = hanging_marks(&found, text);
+    let kept = found.into_iter().zip(hanging);
+    kept.filter(|(segment, hangs)| *hangs || is_text(segment, text)).map(|(segment, _)| segment).collect()
+}
+
+/// Which segments are a single small mark (a bullet or dash) with a line of text to its right, and none to its left.
+fn hanging_marks(segments: &[Segment], text: f32) -> Vec<bool> {
+    let boxes: Vec<Rect> = segments.iter().map(|s| s.bounds).collect();
+    let shelf = Shelf::new(&boxes, 2.0 * text);
+    let hangs = |index: usize| {
+        let segment = &segments[index];
+        if segment.letters.len() != 1 || !super::list::is_bullet(segment, text) {
+            return false;
+        }
+        let (b, middle) = (segment.bounds, (segment.bounds.y0 + segment.bounds.y1) as f32 / 2.0);
+        let beside = |other: &Segment| {
+            let height = other.baseline - middle;
+            other.letters.len() >= 3 && height >= 0.1 * other.size && height <= 0.9 * other.size
+        };
+        let mut found = false;
+        for other in shelf.near(b.y0 as f32, b.y1 as f32).map(|i| &segments[i]).filter(|s| beside(s)) {
+            let (before, after) = (i64::from(b.x0) - i64::from(other.bounds.x1), other.bounds.x0 as f32 - b.x1 as f32);
+            if before > -2 && (before as f32) < 1.5 * text {
+                return false;
+            }
+            found |= after >= 0.4 * other.size && after <= 4.5 * other.size;
+        }
+        found
+    };
+    (0..segments.len()).map(hangs).collect()
 }
 
 /// Whether a segment is more than a speck.

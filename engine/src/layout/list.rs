@@ -2,7 +2,7 @@
 
 use super::blocks::TextLine;
 use super::lines::Segment;
-use crate::region::{ListItem, Marker, Region};
+use crate::region::{ListItem, Marker, Rect, Region};
 
 /// Cuts a bullet from the start of a line.
 pub(super) fn cut_bullet(line: &mut TextLine) {
@@ -18,8 +18,12 @@ pub(super) fn cut_bullet(line: &mut TextLine) {
         h <= 0.6 * cap && w <= 0.7 * cap && w >= 0.15 * cap && mark.density() >= 0.6 && h >= 0.6 * w && w >= 0.6 * h;
     let square = h <= 0.85 * cap && w <= 0.9 * cap && mark.density() >= 0.92 && h >= 0.7 * w && w >= 0.7 * h;
     let dash = h <= 0.25 * cap && w >= 0.3 * cap && w <= 1.4 * cap;
+    // An open bullet is smaller than an "o" and floats above the baseline.
+    let floats = baseline - b.y1 as f32 >= 0.1 * cap;
+    let ring = h <= 0.65 * cap && w <= 0.65 * cap && w >= 0.2 * cap && h >= 0.7 * w && w >= 0.7 * h && floats;
+    let ring = ring && mark.density() >= 0.3;
     let centred = middle >= 0.2 * cap && middle <= 0.75 * cap;
-    if (dot || square || dash) && centred && gap >= 0.4 * cap && gap <= 4.0 * cap {
+    if (dot || square || dash || ring) && centred && gap >= 0.4 * cap && gap <= 4.0 * cap {
         line.bullet = Some(b);
         let letters = line.segment.letters.drain(1..).collect();
         line.segment = Segment::new(letters);
@@ -46,6 +50,30 @@ pub(super) fn numbered(line: &TextLine) -> Option<u32> {
         }
     }
     None
+}
+
+/// Where the text after a number and a full stop or bracket starts: as `numbered`, but all before it stands as high as
+/// digits do, so that the end of a sentence ("it.") is none.
+pub(super) fn counted(line: &TextLine) -> Option<u32> {
+    let text = numbered(line)?;
+    let letters = &line.segment.letters;
+    let mark = letters.iter().take_while(|c| c.bounds.x0 < text).count();
+    let digits = letters.get(..mark.checked_sub(1)?)?;
+    let is_digit = |b: Rect| b.height() as f32 >= 0.9 * line.cap && (b.width() as f32) <= 0.8 * line.cap;
+    (!digits.is_empty()
+        && digits.iter().filter(|c| is_digit(c.bounds)).count() + 1 >= digits.len()
+        && is_digit(digits.last()?.bounds))
+    .then_some(text)
+}
+
+/// Whether a single mark can be a bullet or a dash before an item, by its shape.
+pub(super) fn is_bullet(segment: &Segment, text: f32) -> bool {
+    let [mark] = segment.letters.as_slice() else { return false };
+    let (w, h) = (mark.bounds.width() as f32, mark.bounds.height() as f32);
+    let dot = w.min(h) >= 0.2 * text && w.max(h) <= 1.2 * text && h >= 0.6 * w && w >= 0.6 * h;
+    let dash = h <= 0.3 * text && w >= 0.3 * text && w <= 2.0 * text;
+    let open = mark.density() >= 0.3 && w.max(h) <= 0.8 * text;
+    dot && (mark.density() >= 0.6 || open) || dash
 }
 
 /// Whether a segment that stands alone beside a line can be a list mark: a bullet, or a number with a stop or bracket.

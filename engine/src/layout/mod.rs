@@ -25,6 +25,8 @@ mod strip;
 mod table;
 
 #[cfg(test)]
+mod article_tests;
+#[cfg(test)]
 mod page_tests;
 
 pub use skew::straighten;

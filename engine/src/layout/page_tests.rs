@@ -13,11 +13,11 @@ fn fixture(name: &str) -> RgbImage {
     image::open(format!("{folder}{name}.png")).unwrap().to_rgb8()
 }
 
-fn paper(width: u32, height: u32) -> RgbImage {
+pub(super) fn paper(width: u32, height: u32) -> RgbImage {
     RgbImage::from_pixel(width, height, Rgb([255; 3]))
 }
 
-fn fill(page: &mut RgbImage, rect: Rect, value: u8) {
+pub(super) fn fill(page: &mut RgbImage, rect: Rect, value: u8) {
     for y in rect.y0..rect.y1.min(page.height()) {
         for x in rect.x0..rect.x1.min(page.width()) {
             page.put_pixel(x, y, Rgb([value; 3]));
@@ -26,7 +26,7 @@ fn fill(page: &mut RgbImage, rect: Rect, value: u8) {
 }
 
 /// Letters of varying height on a baseline, in words of five; about `width` pixels of them.
-fn text(page: &mut RgbImage, x: u32, baseline: u32, width: u32) {
+pub(super) fn text(page: &mut RgbImage, x: u32, baseline: u32, width: u32) {
     let heights = [11, 11, 17, 11, 16, 11, 11, 17];
     let mut at = x;
     let mut count = 0;
