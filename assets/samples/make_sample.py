@@ -302,7 +302,7 @@ def write(to):
     )
     to.paragraph(
         """
-        It took one more century to measure the force
+        It took many more years to measure the force
         between two things that fit into a room. In 1798
         Cavendish put two small balls of lead at the ends
         of a long rod and watched from the next room
@@ -434,7 +434,7 @@ def write(to):
         """
         Newton could compute how strong gravity is, but
         not what it is. He refused to guess. Einstein gave
-        an answer in 1915: there is no force at all. Matter
+        an answer in 1915: it is not a force at all. Mass
         bends space and time, and a falling stone moves
         straight ahead through it. A person in free fall
         cannot feel any weight, just as the stone in your
@@ -453,11 +453,10 @@ def write(to):
     )
     to.paragraph(
         """
-        In 2015 two large detectors measured what he
-        had predicted a hundred years before: waves
-        of space itself. Very far away, two black holes
-        had joined, more than a thousand million years
-        ago. The signal that arrived was very small, less
+        In 2015 two detectors measured what he had pre-
+        dicted in 1916: waves in space itself. Far away,
+        two heavy black holes had joined over a billion
+        years ago. The wave that arrived was tiny, less
         than the size of a proton over four kilometers.
         """
     )
