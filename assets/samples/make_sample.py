@@ -231,13 +231,13 @@ def write(to):
     to.heading("Slow motion")
     to.paragraph(
         """
-        A falling stone is too quick for the eye, and in the
-        year 1604 there was no clock to time it. So Galileo
-        let a ball of bronze go down a slope instead,
-        which slows the motion but keeps its law. In the
-        first interval the ball moved one step, in the next
-        three, then five, then seven. Added up, the steps
-        are the square numbers, as the figure shows.
+        A falling stone is too fast for the eye, and in 1604
+        there was no good clock to time it. So Galileo let a
+        ball roll down a slope instead, which makes
+        the motion slower but keeps its law. In the first
+        second the ball moved one step, in the next three,
+        then five, then seven. Added up, the distances are
+        the square numbers, as the figure shows.
         """
     )
     to.figure()
@@ -306,7 +306,7 @@ def write(to):
         between two things that fit into a room. In 1798
         Cavendish put two small balls of lead at the ends
         of a long rod and watched from the next room
-        how they moved toward two others of great size.
+        how they were attracted by two larger ones.
         The force was smaller than the weight of a grain
         of sand, and it gave him the mass of the Earth.
         """
@@ -324,9 +324,9 @@ def write(to):
         """
         People in a space station are quite near to us. At
         their height, gravity is nearly as strong as on the
-        ground. They float because they never stop fall-
-        ing, together with their station. Like that stone,
-        they miss the Earth on every round.
+        ground. They float because they fall all the time,
+        together with their station. Like the stone on the
+        mountain, they miss the Earth on every round.
         """
     )
     to.heading("Gravity on other planets")
@@ -369,14 +369,15 @@ def write(to):
         """
         At home, there is also the air. A drop of rain that
         leaves a cloud would reach us at the speed of an
-        aircraft without it. But the faster it falls, the more
-        the air resists, and soon the two forces are equal.
+        aircraft if there were nothing to stop it. But the
+        faster it falls, the harder the air holds it back, and
+        after a few seconds the two forces are equal.
         From then on, the speed stays the same.
         """
     )
     to.paragraph(
         """
-        Large drops come to some eight meters a second,
+        Large drops reach some eight meters a second,
         small ones much less, and fog hardly falls at all.
         A feather is like fog: it is light and has a large sur-
         face. So the old rule was not foolish. It was about
@@ -423,10 +424,11 @@ def write(to):
         """
         The same swing can regulate a clock. Huygens
         built the first good one in 1656. In 1672 a French
-        scientist carried such a clock to South America,
-        and it lost more than two minutes every day. The
-        clock was good. Gravity there is a little smaller,
-        because the Earth turns and is not quite round.
+        scientist took such a clock to South America, and
+        it lost more than two minutes every day. There
+        was no error in the clock. Gravity is a little
+        weaker there, because the Earth turns and is
+        not quite round.
         """
     )
     to.heading("Open questions")
