@@ -232,9 +232,9 @@ def write(to):
     to.paragraph(
         """
         A falling stone is too fast for the eye, and in 1604
-        there was no good clock to time it. So Galileo let a
-        ball roll down a slope instead, which makes
-        the motion slower but keeps its law. In the first
+        there was no good clock to time it. So Galileo let
+        a small ball run down a slope instead, which
+        slows the motion but keeps its law. In the first
         second the ball moved one step, in the next three,
         then five, then seven. Added up, the distances are
         the square numbers, as the figure shows.
@@ -264,10 +264,10 @@ def write(to):
         Newton asked how far up the force reaches. An
         apple comes down from a tree, and a stone drops
         from the top of a mountain. Why should it end
-        there? Throw the stone harder, and it lands at
-        a greater distance. Throw it fast enough, and the
-        ground curves away below it as quickly as it falls.
-        It never touches the ground. It is now in orbit.
+        there? Throw the stone faster, and it comes down
+        at a greater distance. Throw it fast enough, and
+        the ground curves away below it as quickly as it
+        drops. It never lands. It is now in orbit.
         """
     )
     to.paragraph(
@@ -294,10 +294,10 @@ def write(to):
         """
         This made the planets simple. The more distant a
         planet is from the Sun, the more slowly it moves:
-        Mercury takes 88 days for a full orbit, the Earth
-        one year, and Neptune 165. Kepler had found
-        the exact rule in the year 1618, from old tables.
-        Newton could prove it on one page.
+        Mercury needs 88 days for one round, the Earth
+        one year, Saturn almost thirty. Kepler had found
+        the exact rule in 1618, from old tables. Newton
+        needed a single page.
         """
     )
     to.paragraph(
@@ -305,10 +305,10 @@ def write(to):
         It took many more years to measure the force
         between two things that fit into a room. In 1798
         Cavendish put two small balls of lead at the ends
-        of a long rod and watched from the next room
-        how they were attracted by two larger ones.
-        The force was smaller than the weight of a grain
-        of sand, and it gave him the mass of the Earth.
+        of a rod and watched from a distance how they
+        moved toward two large ones. The force was less
+        than the weight of a grain of sand, and from it he
+        found the mass of the Earth.
         """
     )
     to.paragraph(
@@ -369,10 +369,10 @@ def write(to):
         """
         At home, there is also the air. A drop of rain that
         leaves a cloud would reach us at the speed of an
-        aircraft if there were nothing to stop it. But the
-        faster it falls, the harder the air holds it back, and
-        after a few seconds the two forces are equal.
-        From then on, the speed stays the same.
+        aircraft if nothing held it back. But the faster it
+        moves, the more the air pushes back, and after a
+        few seconds the two forces are equal. From then
+        on, the speed stays the same.
         """
     )
     to.paragraph(
@@ -393,8 +393,8 @@ def write(to):
     to.numbers(
         [
             """
-            Fix the weight to one end of the thread and
-            hang it from a hook, so that it swings freely.
+            Tie the weight to the thread and attach it to a
+            door frame, so that it swings freely.
             """,
             """
             Measure the length from the top to the center
@@ -423,12 +423,12 @@ def write(to):
     to.paragraph(
         """
         The same swing can regulate a clock. Huygens
-        built the first good one in 1656. In 1672 a French
-        scientist took such a clock to South America, and
-        it lost more than two minutes every day. There
-        was no error in the clock. Gravity is a little
-        weaker there, because the Earth turns and is
-        not quite round.
+        built the first one in 1656. In 1672 a French sci-
+        entist carried such a clock from Paris to South
+        America, and it was slow by more than two min-
+        utes a day. The clock was good. Gravity is a little
+        weaker there, because the Earth turns and is not
+        quite round.
         """
     )
     to.heading("Open questions")
@@ -439,8 +439,8 @@ def write(to):
         an answer in 1915: it is not a force at all. Mass
         bends space and time, and a falling stone moves
         straight ahead through it. A person in free fall
-        cannot feel any weight, just as the stone in your
-        hand is light at the moment when you let it go.
+        feels no weight, just as the stone in your hand
+        feels light in the moment when you let it go.
         """
     )
     to.paragraph(
@@ -458,7 +458,7 @@ def write(to):
         In 2015 two detectors measured what he had pre-
         dicted in 1916: waves in space itself. Far away,
         two heavy black holes had joined over a billion
-        years ago. The wave that arrived was tiny, less
+        years ago. The signal that arrived was tiny, less
         than the size of a proton over four kilometers.
         """
     )
