@@ -139,7 +139,7 @@ class Pages:
         canvas.setStrokeGray(0)
         self.y = top - height - 17 * PIXEL
 
-    def table(self, rows, row_height=44 * PIXEL):
+    def table(self, rows, row_height=42 * PIXEL):
         """A ruled table; a cell is its text, or (text, columns covered)."""
         self.room_for(len(rows) * row_height + 44 * PIXEL)
         canvas, cell_width = self.canvas, COLUMN / 4
@@ -155,7 +155,7 @@ class Pages:
                 face = BOLD if number == 0 else SERIF
                 left = x + (span * cell_width - pdfmetrics.stringWidth(text, face, SIZE)) / 2
                 canvas.setFont(face, SIZE)
-                canvas.drawString(round(left / PIXEL) * PIXEL, row_top - 32 * PIXEL, text)
+                canvas.drawString(round(left / PIXEL) * PIXEL, row_top - 31 * PIXEL, text)
                 column += span
             canvas.line(self.x + COLUMN, row_top, self.x + COLUMN, row_top - row_height)
             canvas.line(self.x, row_top - row_height, self.x + COLUMN, row_top - row_height)
@@ -243,9 +243,9 @@ def write(to):
     to.figure()
     to.caption(
         """
-        Figure 1. Two balls, drawn at equal intervals
-        of time. One was dropped and the other one was
-        thrown, but they fall together.
+        Figure 1. Two balls, drawn at equal intervals of time.
+        One was dropped and one was thrown, but they come
+        down together.
         """
     )
     to.paragraph(
@@ -264,10 +264,10 @@ def write(to):
         Newton asked how far up the force reaches. An
         apple comes down from a tree, and a stone drops
         from the top of a mountain. Why should it end
-        there? Throw the stone faster, and it comes down
-        at a greater distance. Throw it fast enough, and
-        the ground curves away below it as quickly as it
-        drops. It never lands. It is now in orbit.
+        there? Throw the stone harder, and it lands at
+        a greater distance. Throw it fast enough, and the
+        ground curves away below it as quickly as it falls.
+        It never touches the ground. It is now in orbit.
         """
     )
     to.paragraph(
@@ -367,12 +367,11 @@ def write(to):
     to.heading("Why rain is slow")
     to.paragraph(
         """
-        At home, there is also the air. A drop of rain that
-        leaves a cloud would reach us at the speed of an
-        aircraft if nothing held it back. But the faster it
-        moves, the more the air pushes back, and after a
-        few seconds the two forces are equal. From then
-        on, the speed stays the same.
+        A drop of water that comes down from a cloud
+        would reach us at the speed of an aircraft if noth-
+        ing held it back. But the faster it falls, the more
+        the air resists, and soon the two forces are equal.
+        From then on, the speed stays the same.
         """
     )
     to.paragraph(
