@@ -24,10 +24,10 @@ FONTS = Path("/usr/share/fonts/truetype/noto")
 SERIF, BOLD = "NotoSerif-Regular", "NotoSerif-Bold"
 
 WIDTH, HEIGHT = LETTER
-MARGIN, GUTTER = 58, 24
-COLUMN = (WIDTH - 2 * MARGIN - GUTTER) / 2
-TOP, BOTTOM = HEIGHT - 66, 62
-SIZE, LEADING = 10, 14
+PIXEL = 0.36  # of a page drawn at 200 dpi; all text stands on this grid, so a line looks the same wherever it stands
+MARGIN, GUTTER, COLUMN = 160 * PIXEL, 67 * PIXEL, 655 * PIXEL
+TOP, BOTTOM = HEIGHT - 183 * PIXEL, 58
+SIZE, LEADING, INDENT, GAP = 10, 39 * PIXEL, 42 * PIXEL, 18 * PIXEL
 
 TITLE = "How Fast Things Fall"
 RUNNING_HEAD = "A short note on gravity"
@@ -54,8 +54,8 @@ class Pages:
         self.page += 1
         self.column, self.top, self.y = 0, TOP, TOP
         self.canvas.setFont(SERIF, 8.5)
-        self.canvas.drawString(MARGIN, HEIGHT - 44, RUNNING_HEAD)
-        self.canvas.drawCentredString(WIDTH / 2, 36, str(self.page))
+        self.canvas.drawString(MARGIN, HEIGHT - 122 * PIXEL, RUNNING_HEAD)
+        self.canvas.drawString(846 * PIXEL, 100 * PIXEL, str(self.page))
 
     def room_for(self, height):
         """Goes on to the next column, or page, when this one has no such room left."""
@@ -67,22 +67,22 @@ class Pages:
 
     def title(self, text):
         self.canvas.setFont(BOLD, 20)
-        self.canvas.drawString(MARGIN, self.y - 16, text)
-        self.top = self.y = self.y - 50
+        self.canvas.drawString(MARGIN, self.y - 45 * PIXEL, text)
+        self.top = self.y = self.y - 139 * PIXEL
 
     def heading(self, text):
-        self.room_for(29 + 2 * LEADING)
-        self.y -= 8 if self.y < self.top else 0
+        self.room_for(80 * PIXEL + 2 * LEADING)
+        self.y -= 22 * PIXEL if self.y < self.top else 0
         self.canvas.setFont(BOLD, 12)
-        self.canvas.drawString(self.x, self.y - 10, text)
-        self.y -= 21
+        self.canvas.drawString(self.x, self.y - 28 * PIXEL, text)
+        self.y -= 58 * PIXEL
 
-    def paragraph(self, text, indent=0, mark="", gap=6.5):
+    def paragraph(self, text, indent=0, mark="", gap=GAP):
         """Justified text; goes on in the next column when this one is full."""
         content = lines(text)
         for number, line in enumerate(content):
             self.room_for(LEADING)
-            baseline = self.y - 10
+            baseline = self.y - 28 * PIXEL
             if number == 0:
                 self.canvas.setFont(SERIF, SIZE)
                 self.canvas.drawString(self.x, baseline, mark)
@@ -99,26 +99,27 @@ class Pages:
 
     def bullets(self, items):
         for item in items:
-            self.paragraph(item, indent=15, mark="\u2022", gap=2.5)
-        self.y -= 4
+            self.paragraph(item, indent=INDENT, mark="\u2022", gap=7 * PIXEL)
+        self.y -= 11 * PIXEL
 
     def numbers(self, items):
         for number, item in enumerate(items, 1):
-            self.paragraph(item, indent=15, mark=f"{number}.", gap=2.5)
-        self.y -= 4
+            self.paragraph(item, indent=INDENT, mark=f"{number}.", gap=7 * PIXEL)
+        self.y -= 11 * PIXEL
 
     def caption(self, text):
         self.canvas.setFont(SERIF, 9)
         for line in lines(text):
-            self.canvas.drawString(self.x, self.y - 9, line)
-            self.y -= 12
-        self.y -= 9
+            self.canvas.drawString(self.x, self.y - 25 * PIXEL, line)
+            self.y -= 33 * PIXEL
+        self.y -= 25 * PIXEL
 
     def figure(self):
         """A ball dropped beside a ball thrown, at equal intervals: distances fallen grow as 1, 4, 9, 16."""
-        self.room_for(134 + 42)
-        canvas, height, left = self.canvas, 134, self.x
-        top = self.y - 6
+        height = 372 * PIXEL
+        self.room_for(height + 150 * PIXEL)
+        canvas, left = self.canvas, self.x
+        top = self.y - 17 * PIXEL
         canvas.setFillGray(0.93)
         canvas.rect(left, top - height, COLUMN, height, stroke=0, fill=1)
         unit = (height - 30) / 16
@@ -136,13 +137,13 @@ class Pages:
             canvas.circle(left + 30 + 45 * step, y, 3.2, stroke=0, fill=1)
         canvas.setFillGray(0)
         canvas.setStrokeGray(0)
-        self.y = top - height - 6
+        self.y = top - height - 17 * PIXEL
 
-    def table(self, rows, row_height=17):
+    def table(self, rows, row_height=42 * PIXEL):
         """A ruled table; a cell is its text, or (text, columns covered)."""
-        self.room_for(len(rows) * row_height + 16)
+        self.room_for(len(rows) * row_height + 44 * PIXEL)
         canvas, cell_width = self.canvas, COLUMN / 4
-        top = self.y - 4
+        top = self.y - 11 * PIXEL
         canvas.setLineWidth(0.7)
         canvas.line(self.x, top, self.x + COLUMN, top)
         for number, row in enumerate(rows):
@@ -151,12 +152,14 @@ class Pages:
                 text, span = cell if isinstance(cell, tuple) else (cell, 1)
                 x = self.x + column * cell_width
                 canvas.line(x, row_top, x, row_top - row_height)
-                canvas.setFont(BOLD if number == 0 else SERIF, 10)
-                canvas.drawCentredString(x + span * cell_width / 2, row_top - 12, text)
+                face = BOLD if number == 0 else SERIF
+                left = x + (span * cell_width - pdfmetrics.stringWidth(text, face, SIZE)) / 2
+                canvas.setFont(face, SIZE)
+                canvas.drawString(round(left / PIXEL) * PIXEL, row_top - 31 * PIXEL, text)
                 column += span
             canvas.line(self.x + COLUMN, row_top, self.x + COLUMN, row_top - row_height)
             canvas.line(self.x, row_top - row_height, self.x + COLUMN, row_top - row_height)
-        self.y = top - len(rows) * row_height - 12
+        self.y = top - len(rows) * row_height - 33 * PIXEL
 
 
 class Markdown:
@@ -208,10 +211,10 @@ def write(to):
     to.paragraph(
         """
         Hold a stone in one hand and a feather in the
-        other, and let them go. The stone arrives first. For
-        many centuries this was proof enough that heavy
-        things fall faster than light ones, and few people
-        took a second look.
+        other, and let them go. The stone gets there first.
+        For many centuries this was taken as proof that
+        heavy things fall faster than light ones, and few
+        people took a second look.
         """
     )
     to.paragraph(
@@ -221,20 +224,20 @@ def write(to):
         the light stone hold the heavy one back, or would
         the pair fall faster, because the two are heavier
         together? Both answers follow from the old rule,
-        and they cannot both be true. So the rule must
-        be wrong. Without air, everything falls alike.
+        and they cannot both be correct. So the rule must
+        be wrong. Without air, all bodies fall together.
         """
     )
     to.heading("Slow motion")
     to.paragraph(
         """
-        A falling body is too quick for the eye, and in the
-        year 1604 there was no clock to time it. Galileo let
-        a ball run down a slope instead, which slows
-        the motion but keeps its law. In the first second
-        the ball moved one length, in the next three, then
-        five, then seven. Added up, the distances are the
-        square numbers, as the figure shows.
+        A falling stone is too fast for the eye, and in 1604
+        there was no good clock to time it. So Galileo let
+        a small ball run down a slope instead, which
+        slows the motion but keeps its law. In the first
+        second the ball moved one step, in the next three,
+        then five, then seven. Added up, the distances are
+        the square numbers, as the figure shows.
         """
     )
     to.figure()
@@ -247,19 +250,19 @@ def write(to):
     )
     to.paragraph(
         """
-        The second ball is the beautiful part. It moves
-        sideways at a steady speed, as if there were no
-        gravity, and it drops as if there were no throw.
-        The two motions do not disturb each other. Every
-        jet of water draws this curve, and each child who
-        throws a ball knows it without any mathematics.
+        The second ball is the beautiful part. It moves to
+        the right at a constant speed, as if there were no
+        gravity at all, and it falls as if nobody had thrown
+        it. The two motions do not interfere. Every jet of
+        water draws this curve, and every child who has
+        thrown a ball knows it without any mathematics.
         """
     )
     to.heading("Why the Moon stays up")
     to.paragraph(
         """
-        Newton asked how far up gravity extends. An
-        apple comes down from a tree, and a stone falls
+        Newton asked how far up the force reaches. An
+        apple comes down from a tree, and a stone drops
         from the top of a mountain. Why should it end
         there? Throw the stone harder, and it lands at
         a greater distance. Throw it fast enough, and the
@@ -275,44 +278,63 @@ def write(to):
     to.bullets(
         [
             """
-            All bodies attract each other, the small one
-            as strongly as the large one.
+            Every body attracts every other body, and the
+            apple attracts the Earth as well.
             """,
             """
-            Twice the distance, a quarter of the force.
+            The force falls with the square of the distance.
             """,
             """
             The same law holds for an apple, the tides and
-            the planets, and nobody has to carry them.
+            the stars, and nobody has to push them along.
             """,
         ]
     )
     to.paragraph(
         """
-        It took one more century to measure the force
+        This made the planets simple. The more distant a
+        planet is from the Sun, the more slowly it moves:
+        Mercury needs 88 days for one round, the Earth
+        one year, Saturn almost thirty. Kepler had found
+        the exact rule in 1618, from old tables. Newton
+        needed a single page.
+        """
+    )
+    to.paragraph(
+        """
+        It took many more years to measure the force
         between two things that fit into a room. In 1798
-        Cavendish put two small pieces of lead at the
-        ends of a long rod and watched from outside the
-        room how they moved toward two big ones. The
-        force was less than the weight of a grain of sand,
-        and it gave him the mass of the Earth.
+        Cavendish put two small balls of lead at the ends
+        of a rod and watched from a distance how they
+        moved toward two large ones. The force was less
+        than the weight of a grain of sand, and from it he
+        found the mass of the Earth.
         """
     )
     to.paragraph(
         """
         The same law explains the tides. The near side of
         the Earth is attracted a little more than its center,
-        and the far side a little less. The water stands
-        high on both sides at once, and while the Earth
-        turns, most places see high water twice a day.
+        and the other side a little less. So the sea rises
+        on both sides at the same time, and as the Earth
+        turns, most coasts see high water twice a day.
+        """
+    )
+    to.paragraph(
+        """
+        People in a space station are quite near to us. At
+        their height, gravity is nearly as strong as on the
+        ground. They float because they fall all the time,
+        together with their station. Like the stone on the
+        mountain, they miss the Earth on every round.
         """
     )
     to.heading("Gravity on other planets")
     to.paragraph(
         """
         The surface gravity depends on the mass and the
-        size of a planet. The Moon has one sixth of ours,
-        and no air. In the year 1971 a man stood there
+        size of a planet. The Moon has one sixth of ours.
+        There is no air. In 1971 an American stood there
         with a hammer and a feather in his hands and let
         both go. They reached the dust together.
         """
@@ -320,9 +342,9 @@ def write(to):
     to.paragraph(
         """
         The first number in the table is the speed that
-        a stone gains each second, in meters per second.
-        The other two give the time and the speed for a
-        drop of ten meters, without any air.
+        a falling stone gains in each second, in meters
+        a second. The others give the time and the speed
+        for a drop of ten meters, without air.
         """
     )
     to.table(
@@ -342,84 +364,101 @@ def write(to):
         the speed of a fast car in less than one second.
         """
     )
+    to.heading("Why rain is slow")
+    to.paragraph(
+        """
+        A drop of water that comes down from a cloud
+        would reach us at the speed of an aircraft if noth-
+        ing held it back. But the faster it falls, the more
+        the air resists, and soon the two forces are equal.
+        From then on, the speed stays the same.
+        """
+    )
+    to.paragraph(
+        """
+        Large drops reach some eight meters a second,
+        small ones much less, and fog hardly falls at all.
+        A feather is like fog: it is light and has a large sur-
+        face. So the old rule was not foolish. It was about
+        the air and not gravity.
+        """
+    )
     to.heading("Measure gravity at home")
     to.paragraph(
         """
-        All you need is a thread, a weight and a watch.
-        The rest is easy:
+        All you need is a thread, a weight and a watch:
         """
     )
     to.numbers(
         [
             """
             Tie the weight to the thread and attach it to a
-            door, so that it can swing freely.
+            door frame, so that it swings freely.
             """,
             """
             Measure the length from the top to the center
-            of the weight. One meter is a good length.
+            of the weight. One meter is a good choice.
             """,
             """
-            Pull it a little to the side, let it go, and time ten
-            full swings. Divide the time by ten.
+            Pull it a little to the side, let it go, and time
+            ten full swings. Divide the time by ten.
             """,
             """
-            Multiply the length by 39.5 and divide two
-            times by the time of one swing.
+            Multiply the length by 39.5 and divide by
+            the time of one swing, two times.
             """,
         ]
     )
     to.paragraph(
         """
-        With one meter of thread one swing takes about
-        two seconds, and the result is close to 9.8. It is the
-        same number as in the table above, and you have
-        measured it with a piece of string. A long thread
-        is better than a short one, because a small mis-
-        take of the hand then matters less.
+        With one meter of thread a swing takes almost
+        exactly two seconds, and the answer is close to
+        9.8. It is the same number as in the table above,
+        and you have measured it with a piece of string.
+        A long thread is better than a short one, because
+        a small error of the hand then matters less.
         """
     )
     to.paragraph(
         """
-        The same swing can control a clock. Huygens
-        built the first good one in 1656. Some years later
-        Jean Richer took such a clock from Paris to South
+        The same swing can regulate a clock. Huygens
+        built the first one in 1656. In 1672 a French sci-
+        entist carried such a clock from Paris to South
         America, and it was slow by more than two min-
-        utes a day. There was no error in the clock. The
-        force is smaller there, because the Earth is turn-
-        ing and is not quite round.
+        utes a day. The clock was good. Gravity is a little
+        weaker there, because the Earth turns and is not
+        quite round.
         """
     )
     to.heading("Open questions")
     to.paragraph(
         """
-        Newton could say how strong gravity is, but not
-        what it is. He would not guess. Einstein answered
-        in 1915: it is not a force at all. Matter bends space
-        and time, and a falling object goes straight ahead
-        in a bent space. A person in free fall cannot feel
-        any weight, just as the stone in your hand is light
-        in the moment when you let go.
+        Newton could compute how strong gravity is, but
+        not what it is. He refused to guess. Einstein gave
+        an answer in 1915: it is not a force at all. Mass
+        bends space and time, and a falling stone moves
+        straight ahead through it. A person in free fall
+        feels no weight, just as the stone in your hand
+        feels light in the moment when you let it go.
         """
     )
     to.paragraph(
         """
-        This view explains what the first one could not:
-        why the orbit of Mercury turns a little, why light
-        bends near the Sun, and why a clock in the cellar
-        runs slower than one on the roof. The maps in
-        your phone would be wrong by miles each day
-        if nobody had taken this into account.
+        This second view explains what the old one could
+        not: why the orbit of Mercury turns a little, why
+        light bends near the Sun, and why a clock in the
+        cellar runs slower than one under the roof. The
+        maps in your phone would drift by miles each
+        day if nobody had taken this into account.
         """
     )
     to.paragraph(
         """
         In 2015 two detectors measured what he had pre-
-        dicted in 1916: waves of gravity. Far away, two
-        black holes had joined, more than a thousand
-        million years ago. The signal that reached us
-        was very small, less than the size of a single
-        proton over four kilometers.
+        dicted in 1916: waves in space itself. Far away,
+        two heavy black holes had joined over a billion
+        years ago. The signal that arrived was tiny, less
+        than the size of a proton over four kilometers.
         """
     )
     to.paragraph(
