@@ -172,3 +172,84 @@ fn lines_side_by_side_do_not_go_on_each_other() {
     }
     assert!(detect(&page).iter().all(|r| !r.continues));
 }
+
+/// Bold letters of capitals' height in words of four.
+fn bold(page: &mut RgbImage, x: u32, baseline: u32, letters: u32, height: u32) {
+    for place in 0..letters {
+        let at = x + place * height + place / 4 * height;
+        let top = baseline - if place % 4 == 0 { height } else { height * 2 / 3 };
+        fill(page, Rect::new(at, top, at + height / 3, baseline), 0);
+        fill(page, Rect::new(at, baseline - height / 2, at + height * 3 / 4, baseline - height / 4), 0);
+    }
+}
+
+#[test]
+fn levels_start_below_the_title_whether_there_is_one_or_not() {
+    let page = |title: bool| {
+        let mut page = paper(900, 1000);
+        if title {
+            bold(&mut page, 70, 90, 12, 36);
+        }
+        for (number, top) in [170, 420, 680].into_iter().enumerate() {
+            bold(&mut page, 70, top, 12, if number == 2 { 18 } else { 24 });
+            for line in 0..5 {
+                text(&mut page, 70, top + 50 + line * 32, 700);
+            }
+        }
+        page
+    };
+    let found = |title: bool| -> Vec<(Label, u8)> {
+        detect(&page(title)).iter().filter_map(|r| Some((r.label, r.level?))).collect()
+    };
+    let sections = [(Label::ParagraphTitle, 2), (Label::ParagraphTitle, 2), (Label::ParagraphTitle, 3)];
+    assert_eq!(found(false), sections);
+    assert_eq!(found(true)[0], (Label::DocTitle, 1));
+    assert_eq!(found(true)[1..], sections);
+}
+
+#[test]
+fn a_centred_heading_of_two_lines_is_one() {
+    let mut page = paper(900, 600);
+    bold(&mut page, 200, 60, 16, 24);
+    bold(&mut page, 260, 100, 12, 24);
+    for line in 0..10 {
+        text(&mut page, 70, 170 + line * 32, 700);
+    }
+    let regions = detect(&page);
+    assert_eq!((regions.len(), regions[0].lines.len()), (2, 2));
+    assert!(regions[0].level.is_some());
+}
+
+#[test]
+fn heads_stand_before_and_feet_after_the_columns() {
+    let mut page = paper(1000, 1000);
+    text(&mut page, 70, 50, 130);
+    text(&mut page, 700, 50, 240);
+    for line in 0..24 {
+        for x in [70, 540] {
+            text(&mut page, x, 110 + line * 34, 400);
+        }
+    }
+    text(&mut page, 70, 965, 130);
+    let labels: Vec<Label> = detect(&page).iter().map(|r| r.label).collect();
+    assert_eq!(labels, [Label::Header, Label::Header, Label::Text, Label::Text, Label::Footer]);
+}
+
+#[test]
+fn short_numbered_items_are_items_each() {
+    let mut page = paper(900, 800);
+    for line in 0..4 {
+        text(&mut page, 70, 80 + line * 36, 700);
+    }
+    for item in 0..4 {
+        let baseline = 250 + item * 36;
+        fill(&mut page, Rect::new(100, baseline - 17, 109, baseline), 0);
+        fill(&mut page, Rect::new(103, baseline - 12, 106, baseline - 4), 255);
+        fill(&mut page, Rect::new(112, baseline - 3, 115, baseline), 0);
+        text(&mut page, 130, baseline, 300);
+    }
+    for line in 0..4 {
+        text(&mut page, 70, 430 + line * 36, 700);
+    }
+    assert_eq!(depths(&detect(&page)), [None, Some(0), Some(0), Some(0), Some(0), None]);
+}

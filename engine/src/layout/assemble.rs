@@ -193,16 +193,59 @@ fn label(mut drafts: Vec<Draft>, page: &Analysis, body: &Body) -> Vec<Region> {
             drafts[index].region.preformatted = false;
         }
     }
+    let mut drafts = join_headings(drafts, body);
+    let (mut regions, paragraphs): (Vec<Region>, Vec<Vec<TextLine>>) =
+        drafts.iter().map(|d| (d.region.clone(), d.lines.clone())).unzip();
+    furniture::mark(&mut regions, &paragraphs, &page.rules, body, (page.width, page.height));
+    for (draft, region) in drafts.iter_mut().zip(regions) {
+        draft.region = region;
+    }
+    // Running heads stand before, and page numbers after the text, in whichever column they are.
+    drafts.sort_by_key(|d| furniture::place(&d.region, page.height));
     let caps: Vec<f32> = drafts.iter().map(|d| d.cap).collect();
     let columns: Vec<usize> = drafts.iter().map(|d| d.column).collect();
     let (mut regions, paragraphs): (Vec<Region>, Vec<Vec<TextLine>>) =
         drafts.into_iter().map(|d| (d.region, d.lines)).unzip();
-    furniture::mark(&mut regions, &paragraphs, &page.rules, body, (page.width, page.height));
     heading::level(&mut regions, &caps, body, page.height);
     list::mark(&mut regions, &paragraphs);
     captions(&mut regions, &caps, body);
     continuations(&mut regions, &paragraphs, &columns, body);
     regions
+}
+
+/// Joins the lines of a heading that are centred, or hang after its number, and so began paragraphs of their own.
+fn join_headings(drafts: Vec<Draft>, body: &Body) -> Vec<Draft> {
+    let goes_on = |heading: &Draft, next: &Draft| -> bool {
+        let (Some(last), Some(first)) = (heading.lines.last(), next.lines.first()) else { return false };
+        let step = first.segment.baseline - last.segment.baseline;
+        let middle = |r: &Rect| r.x0 + r.x1;
+        let centred = middle(&first.bounds()).abs_diff(middle(&last.bounds())) as f32 <= heading.cap;
+        let alike = |a: f32, b: f32| a <= 1.12 * b && b <= 1.12 * a;
+        heading.region.label == Label::ParagraphTitle
+            && heading.column == next.column
+            && heading.lines.len() + next.lines.len() <= 3
+            && step > 0.0
+            && step <= 2.1 * heading.cap
+            && (centred || first.bounds().x0 >= heading.region.bounds.x0)
+            && alike(heading.cap, next.cap)
+            && alike(last.segment.size, first.segment.size)
+            && (first.weight >= 1.22 * body.weight) == (last.weight >= 1.22 * body.weight)
+            && heading::is_heading(&next.lines, body, next.region.bounds.x0, None, None)
+            && list::counted(first).is_none()
+    };
+    let mut out: Vec<Draft> = Vec::with_capacity(drafts.len());
+    for draft in drafts {
+        match out.last_mut() {
+            Some(heading) if goes_on(heading, &draft) => {
+                heading.region.bounds = heading.region.bounds.union(&draft.region.bounds);
+                let lines = draft.region.lines.into_iter().map(|line| Line { starts_paragraph: false, ..line });
+                heading.region.lines.extend(lines);
+                heading.lines.extend(draft.lines);
+            }
+            _ => out.push(draft),
+        }
+    }
+    out
 }
 
 /// Short text right below (or above) a picture, set small or centred on it, is its caption.
@@ -218,7 +261,13 @@ fn captions(regions: &mut [Region], caps: &[f32], body: &Body) {
             let gap = b.y0.saturating_sub(figure.y1).max(figure.y0.saturating_sub(b.y1)) as f32;
             let middle = (b.x0 + b.x1).abs_diff(figure.x0 + figure.x1) as f32 <= 2.5 * body.cap;
             let beside = b.y0 < figure.y1 && figure.y0 < b.y1;
-            r.label == Label::Text
+            // A bold title centred on its table.
+            let title = r.label == Label::ParagraphTitle
+                && middle
+                && cap <= 1.1 * body.cap
+                && b.x0 > figure.x0 + body.cap as u32
+                && b.x1 < figure.x1;
+            (r.label == Label::Text || title)
                 && r.list_item.is_none()
                 && !r.preformatted
                 && (1..=4).contains(&r.lines.len())
@@ -230,8 +279,10 @@ fn captions(regions: &mut [Region], caps: &[f32], body: &Body) {
         let below = index + 1;
         if below < regions.len() && fits(&regions[below], caps[below]) {
             regions[below].label = Label::FigureTitle;
+            regions[below].level = None;
         } else if index > 0 && fits(&regions[index - 1], caps[index - 1]) {
             regions[index - 1].label = Label::FigureTitle;
+            regions[index - 1].level = None;
         }
     }
 }

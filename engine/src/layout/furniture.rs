@@ -47,16 +47,17 @@ fn edge(regions: &mut [Region], paragraphs: &[Vec<TextLine>], rules: &Rules, bod
         paragraphs[i].iter().all(style) && regions[i].list_item.is_none()
     });
     let numbers = row.iter().filter(|&&i| is_number(&paragraphs[i])).count();
-    let small =
-        row.iter().all(|&i| paragraphs[i].iter().all(|l| l.cap <= 0.92 * body.cap && l.segment.size < body.size));
+    let small = row.iter().all(|&i| paragraphs[i].iter().all(|l| l.cap <= 0.92 * body.cap));
+    // Body text seldom comes within a centimetre or so of the page's edge.
+    let outside = small || margin < 0.045;
     let wide = hull.width() * 2 > content.width() && row.len() >= 2;
     let furniture = margin < 0.17
         && (ruled && (plain || row.len() >= 2) && gap >= 0.3 * body.leading
             || plain && gap >= 0.9 * body.leading && numbers == row.len()
             || plain && gap >= 0.9 * body.leading && wide
             || plain
-                && gap >= if small { 1.1 } else { 1.6 } * body.leading
-                && margin < 0.1
+                && gap >= if outside { 1.1 } else { 1.6 } * body.leading
+                && margin < 0.12
                 && row.len() == 1
                 && hull.width() * 3 < content.width() * 2);
     if !furniture {
@@ -72,6 +73,18 @@ fn edge(regions: &mut [Region], paragraphs: &[Vec<TextLine>], rules: &Rules, bod
         };
         regions[index].level = None;
         regions[index].preformatted = false;
+    }
+}
+
+/// Where furniture stands in the reading order: heads of a page first (0), its feet last (2), all else between.
+pub(super) fn place(region: &Region, page_height: u32) -> u8 {
+    let lower = region.bounds.y0 * 2 > page_height;
+    match region.label {
+        Label::Header => 0,
+        Label::Footer => 2,
+        Label::Number if lower => 2,
+        Label::Number => 0,
+        _ => 1,
     }
 }
 

@@ -30,7 +30,14 @@ pub(super) fn is_heading(
     // A formula is as large by its brackets, but set in from the column's edge.
     let flush = first.bounds().x0 as f32 <= left as f32 + 0.6 * body.cap;
     let size = mean(&|l| l.segment.size);
-    let large = (cap >= 1.6 * body.cap || cap >= 1.18 * body.cap && flush) && size >= 1.12 * body.size;
+    // Brackets, sums and exponents of a formula are of all sizes.
+    let inked: Vec<f32> = paragraph
+        .iter()
+        .flat_map(|l| l.segment.letters.iter().map(|c| c.bounds.height() as f32 / l.cap))
+        .filter(|&h| h >= 0.3)
+        .collect();
+    let even = inked.iter().filter(|&&h| (0.5..=1.3).contains(&h)).count() * 10 >= inked.len() * 8;
+    let large = even && (cap >= 1.6 * body.cap || cap >= 1.18 * body.cap && flush) && size >= 1.12 * body.size;
     let bold = letters >= 5 && weight >= 1.22 * body.weight && paragraph.len() <= 2;
     let apart = above.is_none_or(|gap| gap >= 1.25 * body.leading);
     let close = below.is_none_or(|gap| gap >= 0.8 * body.leading);

@@ -2,7 +2,7 @@
 
 use super::blocks::TextLine;
 use super::lines::Segment;
-use crate::region::{ListItem, Marker, Rect, Region};
+use crate::region::{Label, ListItem, Marker, Rect, Region, Role};
 
 /// Cuts a bullet from the start of a line.
 pub(super) fn cut_bullet(line: &mut TextLine) {
@@ -104,23 +104,29 @@ pub(super) fn mark(regions: &mut [Region], paragraphs: &[Vec<TextLine>]) {
         matches!((starts[a], starts[b]), (Some(s), Some(t)) if s.abs_diff(t) as f32 <= 0.6 * p.cap)
             && p.bounds().x0.abs_diff(q.bounds().x0) as f32 <= 1.2 * p.cap
     };
+    // Notes in the margin stand between items that follow each other.
+    let beside = |r: &Region| r.label.role() == Role::Furniture;
+    let before = |index: usize| (0..index).rev().find(|&i| !beside(&regions[i]));
+    let after = |index: usize| (index + 1..paragraphs.len().min(regions.len())).find(|&i| !beside(&regions[i]));
+    let counted: Vec<bool> = (0..regions.len().min(paragraphs.len()))
+        .map(|i| {
+            hanging(i) || before(i).is_some_and(|other| like(i, other)) || after(i).is_some_and(|other| like(i, other))
+        })
+        .collect();
     // Left edges of the items that are open, outermost first.
     let mut open: Vec<u32> = Vec::new();
     for index in 0..regions.len().min(paragraphs.len()) {
         let Some(first) = paragraphs[index].first() else { continue };
-        if regions[index].label.role() != crate::region::Role::Text
-            || regions[index].preformatted
-            || regions[index].level.is_some()
-        {
+        if regions[index].label == Label::AsideText {
+            continue;
+        }
+        if regions[index].label.role() != Role::Text || regions[index].preformatted || regions[index].level.is_some() {
             open.clear();
             continue;
         }
         let marker = if first.bullet.is_some() {
             Some(Marker::Bullet)
-        } else if hanging(index)
-            || index > 0 && like(index, index - 1)
-            || index + 1 < paragraphs.len() && like(index, index + 1)
-        {
+        } else if counted[index] {
             Some(Marker::Number)
         } else {
             None
