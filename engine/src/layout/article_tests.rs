@@ -1,88 +1,14 @@
 //! Pages of articles: columns with figures in them, lists, running heads, levels of headings.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first fault")]
 
-use std::path::Path;
-
 use image::RgbImage;
 
+use super::detect;
 use super::page_tests::{fill, paper, text};
-use super::{detect, straighten};
-use crate::document::{Document, OpenOptions};
-use crate::region::{Label, ListItem, Marker, Rect, Region};
-
-/// A page of the sample document.
-fn sample(page: usize) -> RgbImage {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples/gravity-sample.pdf");
-    let raster = Document::open(&path, &OpenOptions::default()).unwrap().render(page, 150.0).unwrap();
-    straighten(raster.pixels).0
-}
+use crate::region::{Label, Rect, Region};
 
 fn depths(regions: &[Region]) -> Vec<Option<u8>> {
     regions.iter().map(|r| r.list_item.map(|item| item.depth)).collect()
-}
-
-#[test]
-fn the_sample_reads_as_it_was_written() {
-    // The structure is that of gravity-sample.md: lines were counted on the rendered pages.
-    let first = detect(&sample(0));
-    let kinds: Vec<(Label, usize)> = first.iter().map(|r| (r.label, r.lines.len())).collect();
-    let expected = [
-        (Label::Header, 1),
-        (Label::DocTitle, 1),
-        (Label::Text, 5),
-        (Label::Text, 7),
-        (Label::ParagraphTitle, 1),
-        (Label::Text, 7),
-        (Label::Image, 0),
-        (Label::FigureTitle, 2),
-        (Label::Text, 7),
-        (Label::ParagraphTitle, 1),
-        (Label::Text, 7),
-        (Label::Text, 1),
-        (Label::Text, 2),
-        (Label::Text, 1),
-        (Label::Text, 3),
-        (Label::Text, 7),
-        (Label::ParagraphTitle, 1),
-        (Label::Text, 5),
-        (Label::Text, 2),
-        (Label::Number, 1),
-    ];
-    assert_eq!(kinds, expected);
-    let bullets: Vec<usize> = (0..first.len()).filter(|&i| first[i].list_item.is_some()).collect();
-    assert_eq!(bullets, [12, 13, 14]);
-    assert_eq!(first[12].list_item, Some(ListItem { depth: 0, marker: Marker::Bullet }));
-    let levels = |regions: &[Region]| regions.iter().filter_map(|r| r.level).collect::<Vec<_>>();
-    assert_eq!(levels(&first), [1, 2, 2, 2]);
-
-    let second = detect(&sample(1));
-    let kinds: Vec<(Label, usize)> = second.iter().map(|r| (r.label, r.lines.len())).collect();
-    let expected = [
-        (Label::Header, 1),
-        (Label::Table, 0),
-        (Label::Text, 3),
-        (Label::ParagraphTitle, 1),
-        (Label::Text, 2),
-        (Label::Text, 2),
-        (Label::Text, 2),
-        (Label::Text, 2),
-        (Label::Text, 2),
-        (Label::Text, 6),
-        (Label::ParagraphTitle, 1),
-        (Label::Text, 7),
-        (Label::Text, 4),
-        (Label::Text, 2),
-        (Label::Text, 5),
-        (Label::Text, 4),
-        (Label::Number, 1),
-    ];
-    assert_eq!(kinds, expected);
-    assert_eq!(levels(&second), [2, 2]);
-    let numbered = ListItem { depth: 0, marker: Marker::Number };
-    assert!((5..9).all(|i| second[i].list_item == Some(numbered)));
-    // "The maps / in your phone": the paragraph goes on in the second column.
-    let continued: Vec<usize> = (0..second.len()).filter(|&i| second[i].continues).collect();
-    assert_eq!(continued, [13]);
 }
 
 #[test]
