@@ -71,6 +71,7 @@ fn list_with(mark: impl Fn(&mut RgbImage, u32, u32)) -> Vec<Option<u8>> {
 fn marks_of_many_shapes_hang_before_items() {
     let nested = [None, Some(0), Some(1), Some(0), None];
     let small_dot = |p: &mut RgbImage, x, y| fill(p, Rect::new(x, y - 9, x + 5, y - 4), 0);
+    let high_dot = |p: &mut RgbImage, x, y| fill(p, Rect::new(x, y - 13, x + 5, y - 8), 0);
     let square = |p: &mut RgbImage, x, y| fill(p, Rect::new(x, y - 10, x + 8, y - 2), 0);
     let hyphen = |p: &mut RgbImage, x, y| fill(p, Rect::new(x, y - 7, x + 6, y - 5), 0);
     let dash = |p: &mut RgbImage, x, y| fill(p, Rect::new(x, y - 7, x + 12, y - 5), 0);
@@ -80,6 +81,7 @@ fn marks_of_many_shapes_hang_before_items() {
         fill(p, Rect::new(x + 2, y - 8, x + 6, y - 4), 255);
     };
     assert_eq!(list_with(small_dot), nested, "•");
+    assert_eq!(list_with(high_dot), nested, "• above the middle");
     assert_eq!(list_with(square), nested, "▪");
     assert_eq!(list_with(hyphen), nested, "-");
     assert_eq!(list_with(dash), nested, "–");
@@ -177,4 +179,29 @@ fn short_numbered_items_are_items_each() {
         text(&mut page, 70, 430 + line * 36, 700);
     }
     assert_eq!(depths(&detect(&page)), [None, Some(0), Some(0), Some(0), Some(0), None]);
+}
+
+#[test]
+fn a_bill_with_long_entries_is_one_table() {
+    let mut page = paper(1000, 700);
+    for line in 0..3 {
+        text(&mut page, 70, 60 + line * 32, 860);
+    }
+    // Entries of nearly one length beside numbers; the last row is a sum.
+    for (row, width) in [250, 245, 260, 255, 250].into_iter().enumerate() {
+        let baseline = 220 + 50 * row as u32;
+        if row < 4 {
+            text(&mut page, 100, baseline, width);
+            text(&mut page, 500, baseline, 30);
+        }
+        text(&mut page, 640, baseline, 50);
+        text(&mut page, 800, baseline, 50);
+    }
+    for line in 0..3 {
+        text(&mut page, 70, 540 + line * 32, 860);
+    }
+    let regions = detect(&page);
+    let labels: Vec<Label> = regions.iter().map(|r| r.label).collect();
+    assert_eq!(labels, [Label::Text, Label::Table, Label::Text]);
+    assert!(regions[1].cells.iter().any(|c| (c.row, c.column) == (4, 3) && c.lines.len() == 1));
 }

@@ -140,7 +140,7 @@ fn hanging_marks(segments: &[Segment], text: f32) -> Vec<bool> {
         let (b, middle) = (segment.bounds, (segment.bounds.y0 + segment.bounds.y1) as f32 / 2.0);
         let beside = |other: &Segment| {
             let height = other.baseline - middle;
-            other.letters.len() >= 3 && height >= 0.1 * other.size && height <= 0.9 * other.size
+            other.letters.len() >= 3 && height >= 0.1 * other.size && height <= 1.15 * other.size
         };
         let mut found = false;
         for other in shelf.near(b.y0 as f32, b.y1 as f32).map(|i| &segments[i]).filter(|s| beside(s)) {

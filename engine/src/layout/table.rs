@@ -391,7 +391,11 @@ pub(super) fn is_grid(segments: &[Segment], text: f32) -> bool {
         small += usize::from(median(held.iter().map(|s| s.size)).is_some_and(|s| s < 0.82 * size));
     }
     let limit = if columns == 2 { rows.len() >= 4 && narrow == 0 && small == 0 } else { true };
-    prose == 0 && ragged == 0 && limit
+    // A column of long entries, but its rows are set wider apart than lines of prose.
+    let bottoms: Vec<f32> = rows.iter().filter_map(|row| row.first()).map(|s| s.baseline).collect();
+    let step = median(bottoms.windows(2).map(|w| w[1] - w[0])).unwrap_or(0.0);
+    let entries = prose == 1 && columns >= 3 && step >= 3.2 * size;
+    (prose == 0 || entries) && ragged == 0 && limit
 }
 
 fn median(values: impl Iterator<Item = f32>) -> Option<f32> {
