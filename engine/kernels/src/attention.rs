@@ -7,6 +7,7 @@
 use rayon::prelude::*;
 
 use crate::product::dots;
+use crate::sharing::threads;
 use crate::simd::Vector;
 
 /// One attention call. `R` rows, `H` query heads, `K` key-value heads (`H` a multiple of `K`), head size `D`.
@@ -65,7 +66,7 @@ pub(crate) unsafe fn run(task: Run, call: &Attention<'_>, out: &mut [f32]) {
             (0..pairs).step_by(PAIRS).map(move |at| Task { call, head, pairs: (at, (at + PAIRS).min(pairs)), out })
         })
         .collect();
-    if call.keys.len() * pairs * keys * call.head_dim < SHARE_FROM {
+    if threads() == 1 || call.keys.len() * pairs * keys * call.head_dim < SHARE_FROM {
         // SAFETY: as the caller's.
         tasks.iter().for_each(|t| unsafe { task(t) });
     } else {

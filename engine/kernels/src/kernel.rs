@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use crate::attention::{self, Attention};
 use crate::elementwise;
 use crate::product::{self, Product, Start, Weights};
+use crate::sharing::threads;
 use crate::simd::portable::Portable;
 
 /// The kernels of one instruction set. Copy it freely; make one with [`Kernel::best`] or [`Kernel::available`].
@@ -183,7 +184,8 @@ impl Kernel {
 
     /// The exact (erf) GELU in place.
     pub fn gelu(&self, x: &mut [f32]) {
-        x.par_chunks_mut(1 << 14).for_each(elementwise::gelu);
+        let share = share(x.len(), 1 << 14);
+        x.par_chunks_mut(share).for_each(elementwise::gelu);
     }
 
     /// Rotates adjacent pairs of every head: `x` `[rows, heads, D]`, tables `[rows, D]`.
@@ -207,6 +209,11 @@ impl Kernel {
         // SAFETY: self exists only where its features do.
         unsafe { (self.peak)(row) }
     }
+}
+
+/// How many of `total` elements one thread takes at a time: `size`, or all where the kernel stays on its thread.
+fn share(total: usize, size: usize) -> usize {
+    if threads() == 1 { total.max(1) } else { size }
 }
 
 fn rotate(x: &mut [f32], cos: &[f32], sin: &[f32], head_dim: usize, f: fn(&mut [f32], &[f32], &[f32])) {

@@ -6,11 +6,13 @@ mod attention;
 mod elementwise;
 mod kernel;
 mod product;
+mod sharing;
 mod simd;
 
 pub use attention::Attention;
 pub use kernel::Kernel;
 pub use product::Weights;
+pub use sharing::alone;
 
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ use std::ops::Range;
 use half::{bf16, f16};
 use rayon::prelude::*;
 
+use crate::sharing::threads;
 use crate::simd::{Element, Vector};
 
 /// Weights as they are stored.
@@ -82,7 +83,7 @@ fn pieces(total: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
 /// # Safety
 /// The product's pointers must cover `rows`, `columns` and its inner dimension, and `block` must run on this processor.
 pub(crate) unsafe fn run(block: Block, product: Product, rows: usize, columns: usize) {
-    let threads = rayon::current_num_threads();
+    let threads = threads();
     if threads == 1 || rows * columns * product.inner < SHARE_FROM {
         for rows in pieces(rows, ROW_BLOCK) {
             // SAFETY: as the caller's.

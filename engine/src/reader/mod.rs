@@ -124,7 +124,7 @@ impl Reader {
             // One request already keeps all threads busy.
             Unit::Region => work(),
             Unit::Line { .. } => rayon::scope(|scope| {
-                (0..rayon::current_num_threads()).for_each(|_| scope.spawn(|_| work()));
+                (0..rayon::current_num_threads()).for_each(|_| scope.spawn(|_| kernels::alone(work)));
             }),
         }
 
