@@ -205,3 +205,23 @@ fn a_bill_with_long_entries_is_one_table() {
     assert_eq!(labels, [Label::Text, Label::Table, Label::Text]);
     assert!(regions[1].cells.iter().any(|c| (c.row, c.column) == (4, 3) && c.lines.len() == 1));
 }
+
+#[test]
+fn groups_of_notes_in_a_margin_stay_with_their_paragraphs() {
+    let mut page = paper(1000, 900);
+    for (group, lines) in [(0, 6), (1, 8), (2, 6)] {
+        for line in 0..lines {
+            let baseline = 80 + group * 270 + line * 30;
+            text(&mut page, 290, baseline, 640);
+            if line < 3 && group != 1 {
+                text(&mut page, 90, baseline, 160);
+            }
+        }
+    }
+    let regions = detect(&page);
+    let main: Vec<u32> = regions.iter().filter(|r| r.bounds.x0 > 280).map(|r| r.bounds.y0).collect();
+    assert!(main.is_sorted() && main.len() >= 3, "{main:?}");
+    let second_notes = regions.iter().position(|r| r.bounds.x0 < 200 && r.bounds.y0 > 500).unwrap();
+    let first_main = regions.iter().position(|r| r.bounds.x0 > 280).unwrap();
+    assert!(first_main < second_notes);
+}

@@ -370,13 +370,18 @@ impl Run {
         let clear = |band: &&Band| band.gaps.iter().any(|g| g.0 <= self.span.0 && g.1 >= self.span.1);
         let bands = found.iter().skip(self.both.first().copied().unwrap_or(0)).take_while(clear);
         let mut lines = [0; 2];
+        let mut hulls = [Rect::default(); 2];
         for item in bands.flat_map(|band| &band.items).filter_map(|&i| items[i].as_ref()) {
             let bounds = item.bounds();
             if matches!(item, Item::Text(_)) && bounds.width() as f32 >= 8.0 * text {
-                lines[usize::from(i64::from(bounds.x0) >= self.span.1)] += 1;
+                let side = usize::from(i64::from(bounds.x0) >= self.span.1);
+                lines[side] += 1;
+                hulls[side] = hulls[side].union(&bounds);
             }
         }
-        lines.iter().all(|&count| count >= COLUMN_LINES)
+        // Notes in a margin are much narrower than their column.
+        let [left, right] = hulls.map(|hull| hull.width());
+        lines.iter().all(|&count| count >= COLUMN_LINES) && left.min(right) * 20 >= left.max(right) * 9
     }
 }
 

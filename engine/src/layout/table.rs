@@ -394,7 +394,7 @@ pub(super) fn is_grid(segments: &[Segment], text: f32) -> bool {
     // A column of long entries, but its rows are set wider apart than lines of prose.
     let bottoms: Vec<f32> = rows.iter().filter_map(|row| row.first()).map(|s| s.baseline).collect();
     let step = median(bottoms.windows(2).map(|w| w[1] - w[0])).unwrap_or(0.0);
-    let entries = prose == 1 && columns >= 3 && step >= 3.2 * size;
+    let entries = prose == 1 && columns >= 3 && step >= 3.2 * size.min(text);
     (prose == 0 || entries) && ragged == 0 && limit
 }
 
