@@ -8,7 +8,6 @@
 
 mod document;
 mod escape;
-mod file;
 mod flow;
 mod html;
 mod json;
@@ -27,7 +26,6 @@ mod hostile_tests;
 mod trace_tests;
 
 pub use document::{DocumentResult, PageOutcome};
-pub use file::{Existing, SaveError, save};
 pub use json::{ReopenError, from_json};
 pub use trace::{trace, trace_page};
 pub use writer::DocumentWriter;
