@@ -172,11 +172,6 @@ impl JobHandle {
     pub fn cancel(&self) {
         self.cancel.store(true, Ordering::Relaxed);
     }
-
-    /// A switch that cancels the job from elsewhere (a signal handler, say).
-    pub fn cancel_switch(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.cancel)
-    }
 }
 
 type Waker = Box<dyn Fn() + Send>;

@@ -30,8 +30,6 @@ pub use json::{ReopenError, from_json};
 pub use trace::{trace, trace_page};
 pub use writer::DocumentWriter;
 
-use crate::page::PageResult;
-
 /// What a document is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -89,12 +87,6 @@ pub fn json(document: &DocumentResult, options: &ExportOptions) -> String {
 /// The whole document as plain text.
 pub fn text(document: &DocumentResult, options: &ExportOptions) -> String {
     whole(document, Format::Text, options)
-}
-
-/// One page as Markdown, for a preview or the clipboard.
-pub fn markdown_page(page: &PageResult, options: &ExportOptions) -> String {
-    let pages = vec![PageOutcome::Page(page.clone())];
-    markdown(&DocumentResult { name: String::new(), pages }, options)
 }
 
 /// Name of a figure's file, from its page and region number, both from 0.

@@ -1,4 +1,5 @@
 //! Pages of articles: columns with figures in them, lists, running heads, levels of headings.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first fault")]
 
 use image::RgbImage;
 
