@@ -198,6 +198,19 @@ fn a_wide_line_is_divided_between_words() {
     assert!(end >= 2300);
 }
 
+/// A note in the margin and the line beside it: in one strip, the reader stops at the gap and loses the line.
+#[test]
+fn what_stands_far_apart_on_a_line_is_read_apart() {
+    let mut page = paper(1000, 80);
+    text(&mut page, 40, 50, 150);
+    text(&mut page, 300, 50, 400);
+    let line = Line { bounds: Rect::new(40, 20, 700, 60), starts_paragraph: false, indent: 0 };
+    let strips = strips(&page, &line, 28, 1008);
+    let starts: Vec<u32> = strips.iter().map(|strip| strip.bounds.x0).collect();
+    assert_eq!(starts, [40, 300]);
+    assert!(strips[0].bounds.x1 <= 190 && strips[1].bounds.x1 <= 700);
+}
+
 #[test]
 fn known_skew_is_measured_and_undone() {
     for degrees in [-1.5f32, -0.4, 0.0, 0.7, 1.2, 3.0] {

@@ -24,6 +24,8 @@ const STEP: u32 = 28;
 const LEAD: f32 = 2.0;
 /// Margin above and below, as a share of the ink's height.
 const MARGIN: f32 = 0.15;
+/// Most texts that may stand far apart on one line.
+const MOST_APART: usize = 8;
 /// Most pixels of page that one strip is cut from.
 const LARGEST: u64 = 40_000_000;
 
@@ -97,10 +99,7 @@ impl Cut {
                 // A pixel around goes with it: the anti-aliased fringe.
                 for y in run.y.saturating_sub(1)..(run.y + 2).min(pixels.height()) {
                     for x in run.x0.saturating_sub(1)..(run.x1 + 1).min(pixels.width()) {
-                        let touches_own = false;
-                        if !touches_own {
-                            pixels.put_pixel(x, y, paper);
-                        }
+                        pixels.put_pixel(x, y, paper);
                     }
                 }
             }
@@ -125,11 +124,10 @@ impl Cut {
         })
     }
 
-    /// Column ranges of ink, each at most `widest` wide, cut at the widest gaps.
+    /// Column ranges of ink, each at most `widest` wide: what stands far apart, cut further at the widest gaps.
     fn pieces(&self, widest: usize) -> Vec<(usize, usize)> {
-        let first = self.profile.iter().position(|&p| p > 0).unwrap_or(0);
-        let last = self.profile.iter().rposition(|&p| p > 0).map_or(first + 1, |x| x + 1);
-        let mut todo = vec![(first, last)];
+        let mut todo = self.apart();
+        todo.reverse();
         let mut done = Vec::new();
         while let Some((x0, x1)) = todo.pop() {
             if x1 - x0 <= widest {
@@ -141,6 +139,24 @@ impl Cut {
             todo.push((x0, cut));
         }
         done
+    }
+
+    /// Column ranges of ink with more than one and a half heights of white between them, such as a note in the margin
+    /// and the line beside it. A reader of running text takes so wide a gap for the line's end.
+    fn apart(&self) -> Vec<(usize, usize)> {
+        let far = (self.y1 - self.y0) as usize * 5 / 4;
+        let mut ranges: Vec<(usize, usize)> = Vec::new();
+        for x in (0..self.profile.len()).filter(|&x| self.profile[x] > 0) {
+            match ranges.last_mut() {
+                Some((_, end)) if x - *end < far => *end = x + 1,
+                _ => ranges.push((x, x + 1)),
+            }
+        }
+        // Marks strung out over the page are one drawing, not so many texts.
+        match (ranges.first(), ranges.last()) {
+            (Some(&(start, _)), Some(&(_, end))) if ranges.len() > MOST_APART => vec![(start, end)],
+            _ => ranges,
+        }
     }
 
     /// The best gap to divide a range at: wide, and near the middle of the range (or as far as the first piece may go).
