@@ -234,7 +234,7 @@ fn what_is_not_read_is_handed_over_as_a_picture() {
     let regions = boxes.map(|(label, y)| Region::new(label, Rect::new(20, y, 600, y + 40))).to_vec();
     let options = ReadOptions { decode: Decode::SPEC, sampling: None, max_tokens: 100 };
     let recorder = crate::reader::Recorder::default();
-    let reading = reader.read_page(0, &raster, regions, &options, &recorder);
+    let reading = reader.read_page(0, &raster, regions.clone(), &options, &recorder);
     let statuses: Vec<Status> = reading.regions.iter().map(|r| r.status.clone()).collect();
     assert_eq!(statuses, [Status::Picture, Status::Picture, Status::Done]);
     assert_eq!(reading.figures.iter().map(|f| f.region).collect::<Vec<_>>(), [0, 1]);
@@ -242,4 +242,11 @@ fn what_is_not_read_is_handed_over_as_a_picture() {
     assert_eq!(picture.dimensions(), (580, 40));
     assert_eq!(picture.get_pixel(5, 7), raster.get_pixel(25, 67));
     assert!(reading.regions.iter().all(|r| r.region.label.role() != Role::Figure || r.text.is_empty()));
+
+    // A cancelled page has them too: the document that is kept links to them.
+    recorder.cancel().store(true, Ordering::Relaxed);
+    let reading = reader.read_page(0, &raster, regions, &options, &recorder);
+    let statuses: Vec<Status> = reading.regions.iter().map(|r| r.status.clone()).collect();
+    assert_eq!(statuses, [Status::Picture, Status::Picture, Status::Cancelled]);
+    assert_eq!(reading.figures.len(), 2);
 }

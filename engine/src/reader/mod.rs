@@ -131,7 +131,7 @@ impl Reader {
         let figures = plans
             .iter()
             .enumerate()
-            .filter(|(_, plan)| plan.picture && !listener.cancel().load(Ordering::Relaxed))
+            .filter(|(_, plan)| plan.picture) // also after a cancel: what is kept links to them
             .filter_map(|(region, plan)| figure(raster, region, plan.region.bounds))
             .collect();
         let regions = results
