@@ -1,4 +1,4 @@
-//! A linear layer over weights as they are stored.
+//! What both halves of the model are made of: linear layers over weights as they are stored, and norms.
 
 use kernels::memory::{Dtype, Tensor};
 use kernels::{Kernel, Weights};
@@ -47,5 +47,12 @@ pub(crate) fn gather(table: &Tensor, width: usize, ids: &[u32]) -> Vec<f32> {
             Weights::F16(w) => out.extend(w[at..at + width].iter().map(|v| v.to_f32())),
         }
     }
+    out
+}
+
+/// Root-mean-square norm of every row of `x` (`[rows, weight.len()]`).
+pub(crate) fn norm(kernel: &Kernel, x: &[f32], weight: &[f32], eps: f32) -> Vec<f32> {
+    let mut out = vec![0.0; x.len()];
+    kernel.rms_norm(x, weight, eps, &mut out);
     out
 }

@@ -4,7 +4,7 @@ use kernels::memory::Tensor;
 use kernels::{Attention, Kernel};
 
 use super::cache::LayerCache;
-use super::linear::{Linear, gather};
+use super::linear::{Linear, gather, norm};
 use super::rope::{MRope, Tables};
 use super::{ModelConfig, Probe, Weights};
 use crate::checkpoint::{CheckpointError, TextConfig};
@@ -174,12 +174,6 @@ impl Layer {
         kernel.silu_product_fused(&gate_up, config.intermediate_size, &mut inner);
         self.down_proj.apply(kernel, &inner)
     }
-}
-
-fn norm(kernel: &Kernel, x: &[f32], weight: &[f32], eps: f32) -> Vec<f32> {
-    let mut out = vec![0.0; x.len()];
-    kernel.rms_norm(x, weight, eps, &mut out);
-    out
 }
 
 /// `hidden += rms_norm(x)`.

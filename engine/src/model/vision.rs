@@ -4,7 +4,7 @@ use kernels::memory::Tensor;
 use kernels::{Attention, Kernel};
 
 use super::image_processor::Patches;
-use super::linear::Linear;
+use super::linear::{Linear, norm};
 use super::rope::{Tables, axial_tables};
 use super::{Probe, Weights};
 use crate::checkpoint::{CheckpointError, VisionConfig};
@@ -210,12 +210,6 @@ fn by_head(x: &[f32], heads: usize, head_dim: usize) -> Vec<f32> {
     for head in 0..heads {
         out.extend(x.chunks_exact(head_dim).skip(head).step_by(heads).flatten());
     }
-    out
-}
-
-fn norm(kernel: &Kernel, x: &[f32], weight: &[f32], eps: f32) -> Vec<f32> {
-    let mut out = vec![0.0; x.len()];
-    kernel.rms_norm(x, weight, eps, &mut out);
     out
 }
 
