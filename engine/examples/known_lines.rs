@@ -7,19 +7,15 @@
 #![allow(clippy::print_stdout, reason = "a measuring program talks to its terminal")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measuring program may stop at the first fault")]
 
+#[path = "../tests/common/known.rs"]
+mod known;
+
 use std::path::Path;
 use std::time::Instant;
 
 use engine::checkpoint::Checkpoint;
 use engine::decode::Decode;
 use engine::reader::{ReadOptions, Reader, Recorder};
-use engine::region::{Label, Line, Rect, Region};
-
-#[derive(serde::Deserialize)]
-struct KnownLine {
-    #[serde(rename = "box")]
-    bounds: [f64; 4],
-}
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -31,20 +27,9 @@ fn main() {
     let mut files: Vec<_> = std::fs::read_dir(&pages).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     for file in files {
-        let Some(stem) = file.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".lines.json")) else {
-            continue;
-        };
+        let Some(stem) = known::stem(&file) else { continue };
         let page = image::open(Path::new(&pages).join(format!("{stem}.png"))).unwrap().to_rgb8();
-        let known: Vec<KnownLine> = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-        let regions: Vec<Region> = known
-            .iter()
-            .map(|line| {
-                let [x0, y0, x1, y1] = line.bounds;
-                let bounds = Rect::new(x0.floor() as u32, y0.floor() as u32, x1.ceil() as u32, y1.ceil() as u32);
-                let line = Line { bounds, starts_paragraph: false, indent: 0 };
-                Region { lines: vec![line], ..Region::new(Label::Text, bounds) }
-            })
-            .collect();
+        let regions = known::regions(&file);
         let start = Instant::now();
         let read = reader.read_page(0, &page, regions, &options, &Recorder::default());
         println!("{stem}: {} lines in {:.2} s", read.regions.len(), start.elapsed().as_secs_f64());
