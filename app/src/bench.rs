@@ -153,7 +153,7 @@ fn run(args: &Bench, decode: DecodeArg, reader: &dyn Reader, interrupt: &Interru
 
 /// The pages of one job. A figure over half a document would mislead, so any fault ends the measurement.
 fn pages(job: Job, reader: &dyn Reader, interrupt: &Interrupt) -> Result<Vec<PageResult>, String> {
-    let mut running = reader.start(job)?;
+    let mut running = reader.start(job, Box::new(|| ()))?;
     let mut pages = Vec::new();
     loop {
         if interrupt.is_asked() {

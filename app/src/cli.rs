@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::decode::Decode;
-use engine::worker::{CheckpointSource, Job, LayoutMode, Source};
+use engine::worker::{CheckpointSource, Job, LayoutMode, Pages, Source};
 
 /// Turns scans and PDFs into Markdown, on this computer.
 #[derive(Debug, Parser)]
@@ -294,7 +294,7 @@ impl Recognize {
     pub(crate) fn job(&self, file: &Path) -> Job {
         Job {
             password: self.password.clone(),
-            pages: self.pages.clone(),
+            pages: self.pages.clone().map_or(Pages::All, Pages::Listed),
             dpi: self.dpi,
             layout: self.layout.into(),
             decode: self.decode.map(|decode| decode.decode(self.tau)),

@@ -16,6 +16,8 @@ mod reader;
 mod recognize;
 mod results;
 mod tally;
+#[cfg(feature = "gui")]
+pub mod window;
 
 use std::process::ExitCode;
 

@@ -152,7 +152,7 @@ mod tests {
 
     fn committed(id: RequestId, round: u32, text: &str, origin: Origin) -> Event {
         let pieces = vec![Piece { text: text.to_owned(), round, origin }];
-        Event::Committed { id, round, drafted: 0, accepted: 0, tokens: 1, forwards: 1, pieces }
+        Event::Committed { id, at_ms: 1.0, round, drafted: 0, accepted: 0, tokens: 1, forwards: 1, pieces }
     }
 
     fn finished(id: RequestId) -> Event {

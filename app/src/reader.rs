@@ -10,7 +10,7 @@ use crate::cli::{Device, ModelArgs};
 
 /// What came from a job within the time one was willing to wait.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub enum Next {
     /// An event; `Finished` is the last.
     Event(Event),
     /// Nothing yet.
@@ -20,17 +20,20 @@ pub(crate) enum Next {
 }
 
 /// A job that runs.
-pub(crate) trait Running {
+pub trait Running {
     /// Waits for the next event, for at most so long.
     fn next(&mut self, patience: Duration) -> Next;
     /// Asks the job to stop; it still sends `Finished`.
     fn cancel(&self);
 }
 
+/// Called after each event, on the engine's threads.
+pub type Waker = Box<dyn Fn() + Send>;
+
 /// Whatever reads documents.
-pub(crate) trait Reader {
+pub trait Reader {
     /// Starts a job. The error is a sentence for the user.
-    fn start(&self, job: Job) -> Result<Box<dyn Running>, String>;
+    fn start(&self, job: Job, waker: Waker) -> Result<Box<dyn Running>, String>;
 }
 
 /// The engine as a reader.
@@ -56,8 +59,8 @@ impl EngineReader {
 }
 
 impl Reader for EngineReader {
-    fn start(&self, job: Job) -> Result<Box<dyn Running>, String> {
-        match self.engine.submit(job, || ()) {
+    fn start(&self, job: Job, waker: Waker) -> Result<Box<dyn Running>, String> {
+        match self.engine.submit(job, waker) {
             Ok(handle) => Ok(Box::new(handle)),
             Err(error) => Err(error.to_string()),
         }
@@ -171,6 +174,7 @@ pub(crate) mod testing {
             let id = RequestId { page: 0, region: 0, request };
             let committed = |round, drafted, accepted, tokens, forwards, pieces| Event::Committed {
                 id,
+                at_ms: 1.0,
                 round,
                 drafted,
                 accepted,
@@ -181,7 +185,7 @@ pub(crate) mod testing {
             events.extend([
                 Event::RequestStarted { id, bounds: Rect::default() },
                 committed(0, 0, 0, 1, 0, vec![piece("A", 0, Origin::Causal)]),
-                Event::Drafted { id, round: 1, text: "pple".to_owned() },
+                Event::Drafted { id, at_ms: 1.0, round: 1, text: "pple".to_owned() },
                 committed(
                     1,
                     32,
@@ -216,7 +220,7 @@ pub(crate) mod testing {
     }
 
     impl Reader for Recorded {
-        fn start(&self, _: Job) -> Result<Box<dyn Running>, String> {
+        fn start(&self, _: Job, _: Waker) -> Result<Box<dyn Running>, String> {
             let events = self.jobs.borrow_mut().pop_front().unwrap_or(Err("no recording is left".to_owned()))?;
             let before_each = self.before_each.clone().unwrap_or(Rc::new(|_| ()));
             Ok(Box::new(Playing { events: events.into(), cancelled: Cell::new(false), before_each }))

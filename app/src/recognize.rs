@@ -101,7 +101,7 @@ impl Session<'_> {
 
     /// Follows a job from its start to its last event; whether the user cancelled it.
     fn follow(&self, reading: &mut Reading<'_>, results: &mut Results) -> bool {
-        let mut job = match self.reader.start(self.args.job(&reading.input.path)) {
+        let mut job = match self.reader.start(self.args.job(&reading.input.path), Box::new(|| ())) {
             Ok(job) => job,
             Err(sentence) => {
                 reading.fault(&sentence);

@@ -64,6 +64,8 @@ pub enum Event {
     Drafted {
         /// Which request.
         id: RequestId,
+        /// Milliseconds since the request started.
+        at_ms: f64,
         /// The round.
         round: u32,
         /// The drafted text (characters cut short at the end of the draft are left out), to be shown as a ghost.
@@ -73,6 +75,8 @@ pub enum Event {
     Committed {
         /// Which request.
         id: RequestId,
+        /// Milliseconds since the request started.
+        at_ms: f64,
         /// The round.
         round: u32,
         /// Drafted tokens.

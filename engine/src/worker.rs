@@ -12,7 +12,7 @@ use kernels::Kernel;
 
 use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::decode::{Decode, Sampling};
-use crate::document::{Document, OpenOptions, parse_pages};
+use crate::document::{Document, DocumentError, OpenOptions, PageRaster, Turn, parse_pages};
 use crate::event::{Event, Outcome};
 use crate::layout;
 use crate::page::PageResult;
@@ -91,7 +91,7 @@ pub enum EngineError {
 }
 
 /// What to read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A file.
     Path(PathBuf),
@@ -113,6 +113,29 @@ pub enum LayoutMode {
     None,
 }
 
+/// Which pages of a document are read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pages {
+    /// All of them.
+    All,
+    /// As people write them, "1-3,7".
+    Listed(String),
+    /// One by one, with what a person decided about each.
+    Ordered(Vec<PageOrder>),
+}
+
+/// A page to read, and what a person decided about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageOrder {
+    /// Page number, from 0.
+    pub page: usize,
+    /// How the page was turned by hand.
+    pub turn: Turn,
+    /// The regions to read, in order, in pixels of the raster that [`sheet`] gives; the layout mode decides when not
+    /// given. Events count regions as in this list.
+    pub regions: Option<Vec<Region>>,
+}
+
 /// A document to read.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -120,8 +143,8 @@ pub struct Job {
     pub source: Source,
     /// Opens an encrypted PDF.
     pub password: Option<String>,
-    /// Pages as people write them, "1-3,7"; all when not given.
-    pub pages: Option<String>,
+    /// Which pages.
+    pub pages: Pages,
     /// Resolution for PDF pages, dots per inch.
     pub dpi: f32,
     /// Where regions come from.
@@ -140,7 +163,7 @@ impl Job {
         Self {
             source,
             password: None,
-            pages: None,
+            pages: Pages::All,
             dpi: 200.0,
             layout: LayoutMode::Auto,
             decode: None,
@@ -344,17 +367,22 @@ impl Worker {
             Err(error) => return Outcome::Failed(error.to_string()),
         };
         let page_count = document.page_count();
-        let pages = match job.pages.as_deref().map(|spec| parse_pages(spec, page_count)) {
-            None => (0..page_count).collect::<Vec<_>>(),
-            Some(Ok(pages)) => pages,
-            Some(Err(error)) => return Outcome::Failed(error.to_string()),
+        let whole = |page| PageOrder { page, turn: Turn::None, regions: None };
+        let orders: Vec<PageOrder> = match &job.pages {
+            Pages::All => (0..page_count).map(whole).collect(),
+            Pages::Listed(list) => match parse_pages(list, page_count) {
+                Ok(pages) => pages.into_iter().map(whole).collect(),
+                Err(error) => return Outcome::Failed(error.to_string()),
+            },
+            Pages::Ordered(orders) => orders.clone(),
         };
-        post.event(Event::Opened { page_count, pages: pages.clone() });
-        for page in pages {
+        post.event(Event::Opened { page_count, pages: orders.iter().map(|order| order.page).collect() });
+        for page_order in orders {
             if cancelled() {
                 return Outcome::Cancelled;
             }
-            let read = catch_unwind(AssertUnwindSafe(|| self.read_page(order, &mut document, page)));
+            let page = page_order.page;
+            let read = catch_unwind(AssertUnwindSafe(|| self.read_page(order, &mut document, page_order)));
             let failed = read.unwrap_or_else(|_| Err("an internal error stopped this page".to_owned()));
             if let Err(message) = failed {
                 post.event(Event::PageFailed { page, message });
@@ -364,23 +392,21 @@ impl Worker {
     }
 
     /// A page's journey: raster, straightened, regions, their text.
-    fn read_page(&self, order: &Order, document: &mut Document, page: usize) -> Result<(), String> {
+    fn read_page(&self, order: &Order, document: &mut Document, page_order: PageOrder) -> Result<(), String> {
         let Order { job, decode, post } = order;
-        let raster = document.render(page, job.dpi).map_err(|e| e.to_string())?;
-        let (dpi, notice) = (raster.dpi, raster.notice);
-        let (pixels, skew_degrees, regions) = self.pool.install(|| match job.layout {
-            LayoutMode::Auto => {
-                let (pixels, skew) = layout::straighten(raster.pixels);
-                let regions = layout::detect(&pixels);
-                (pixels, skew, regions)
-            }
-            LayoutMode::None => {
-                let (width, height) = raster.pixels.dimensions();
-                let whole = Region::new(Label::Text, Rect { x0: 0, y0: 0, x1: width, y1: height });
-                (raster.pixels, 0.0, vec![whole])
-            }
-        });
+        let PageOrder { page, turn, regions } = page_order;
+        let straightened = regions.is_some() || job.layout == LayoutMode::Auto;
+        let Sheet { pixels, dpi, skew_degrees, notice } = self
+            .pool
+            .install(|| {
+                if straightened { sheet(document, page, job.dpi, turn) } else { turned(document, page, job.dpi, turn) }
+            })
+            .map_err(|e| e.to_string())?;
         let (width, height) = pixels.dimensions();
+        let regions = regions.unwrap_or_else(|| match job.layout {
+            LayoutMode::Auto => self.pool.install(|| layout::detect(&pixels)),
+            LayoutMode::None => vec![Region::new(Label::Text, Rect { x0: 0, y0: 0, x1: width, y1: height })],
+        });
         post.event(Event::PageStarted { page, width, height, regions: regions.clone(), notice });
         let options = ReadOptions { decode: *decode, sampling: job.sampling, max_tokens: job.max_tokens };
         let reading = self.pool.install(|| self.reader.read_page(page, &pixels, regions, &options, post));
@@ -388,6 +414,34 @@ impl Worker {
         post.event(Event::PageFinished { page: Box::new(result), figures: reading.figures });
         Ok(())
     }
+}
+
+/// A page as it is read: drawn, turned and straightened. Boxes of regions refer to these pixels.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    /// The pixels.
+    pub pixels: image::RgbImage,
+    /// Their resolution, dots per inch, where it is known.
+    pub dpi: Option<f32>,
+    /// The skew that was undone, degrees, clockwise positive.
+    pub skew_degrees: f32,
+    /// What the user should know about the page, in one sentence.
+    pub notice: Option<String>,
+}
+
+/// Draws a page as the engine reads it; the window shows the same pixels.
+///
+/// # Errors
+/// As [`Document::render`].
+pub fn sheet(document: &mut Document, page: usize, dpi: f32, turn: Turn) -> Result<Sheet, DocumentError> {
+    let sheet = turned(document, page, dpi, turn)?;
+    let (pixels, skew_degrees) = layout::straighten(sheet.pixels);
+    Ok(Sheet { pixels, skew_degrees, ..sheet })
+}
+
+fn turned(document: &mut Document, page: usize, dpi: f32, turn: Turn) -> Result<Sheet, DocumentError> {
+    let PageRaster { pixels, dpi, notice } = document.render(page, dpi)?;
+    Ok(Sheet { pixels: turn.apply(pixels), dpi, skew_degrees: 0.0, notice })
 }
 
 #[cfg(test)]

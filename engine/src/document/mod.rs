@@ -14,6 +14,7 @@ mod selection;
 mod sniff;
 mod tiff;
 mod tiff_chunk;
+mod turn;
 
 #[cfg(test)]
 mod hostile_tests;
@@ -31,6 +32,7 @@ use image::RgbImage;
 
 pub use error::DocumentError;
 pub use selection::{SelectionError, parse_pages};
+pub use turn::Turn;
 
 use error::Fault;
 use pdf::PdfPages;

@@ -1,8 +1,9 @@
 //! Turns a request's rounds into text events while it decodes.
 
 use std::ops::ControlFlow;
+use std::time::Instant;
 
-use super::Listener;
+use super::{Listener, milliseconds};
 use crate::assemble::cut_loop;
 use crate::checkpoint::{Checkpoint, DecodeStream};
 use crate::decode::{Observer, Round};
@@ -15,6 +16,7 @@ const LOOP_CHECK: usize = 1024;
 /// Streams one request's text.
 pub(super) struct Live<'a> {
     id: RequestId,
+    start: Instant,
     task: Task,
     checkpoint: &'a Checkpoint,
     listener: &'a dyn Listener,
@@ -28,10 +30,18 @@ pub(super) struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn new(id: RequestId, task: Task, checkpoint: &'a Checkpoint, listener: &'a dyn Listener) -> Self {
+    /// Follows a request that began at `start`.
+    pub(super) fn new(
+        id: RequestId,
+        start: Instant,
+        task: Task,
+        checkpoint: &'a Checkpoint,
+        listener: &'a dyn Listener,
+    ) -> Self {
         let tokenizer = &checkpoint.tokenizer;
         Self {
             id,
+            start,
             task,
             checkpoint,
             listener,
@@ -68,7 +78,7 @@ impl Observer for Live<'_> {
         let (mut stream, mut thinking) = (self.stream.clone(), self.thinking);
         let end = tokens.iter().position(|id| self.checkpoint.end_tokens.contains(id)).unwrap_or(tokens.len());
         let text = tokens[..end].iter().map(|&id| Self::push(&mut stream, &mut thinking, self.think, id)).collect();
-        self.listener.event(Event::Drafted { id: self.id, round, text });
+        self.listener.event(Event::Drafted { id: self.id, at_ms: milliseconds(self.start), round, text });
     }
 
     fn committed(&mut self, round: &Round) -> ControlFlow<()> {
@@ -86,6 +96,7 @@ impl Observer for Live<'_> {
         }
         self.listener.event(Event::Committed {
             id: self.id,
+            at_ms: milliseconds(self.start),
             round: round.index,
             drafted: round.draft.len() as u32,
             accepted: round.accepted,

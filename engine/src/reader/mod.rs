@@ -192,7 +192,7 @@ impl Reader {
             cancel: listener.cancel(),
         };
         let mut session = self.model.session(&prompt, &image);
-        let mut live = Live::new(id, request.task, &self.checkpoint, listener);
+        let mut live = Live::new(id, start, request.task, &self.checkpoint, listener);
         let drafter = self.checkpoint.drafter();
         let decoded = decode(&mut session, options.decode, drafter, options.sampling, &limits, &mut live);
         reading.text = live.finish();

@@ -1,0 +1,101 @@
+//! What views ask for. They collect actions while they draw; `apply` makes them afterwards.
+
+use engine::region::{Label, Rect};
+
+use super::command::Command;
+use super::project::{DocumentId, PageKey, RegionId};
+use super::race::RaceAsk;
+use super::replay::ReplayAsk;
+use super::settings::{Panes, Settings};
+use super::state::{Camera, Modal, ReadingTab};
+
+/// A wish for a change.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Action {
+    /// Something that also stands in a menu.
+    Do(Command),
+    /// Open these files and folders.
+    OpenPaths(Vec<std::path::PathBuf>),
+    /// Look at a page.
+    Go(PageKey),
+    /// The password that was typed.
+    Unlock(DocumentId, String),
+    /// Close a document, its results included.
+    Close(DocumentId),
+
+    /// Select only these; the last is focused.
+    Select(Vec<RegionId>),
+    /// Select one more, or one less.
+    ToggleSelect(RegionId),
+    /// The pointer is over this region (or none).
+    Hover(Option<RegionId>),
+    /// A new box was drawn.
+    Draw(Rect),
+    /// Boxes were moved or resized. `merge` joins the steps of one drag into one undo.
+    Reshape { boxes: Vec<(RegionId, Rect)>, merge: u64 },
+    /// The selected regions are of another type.
+    Relabel(Label),
+    /// A region goes to this place in the reading order.
+    Reorder { region: RegionId, to: usize },
+    /// Read these regions.
+    Recognize(Vec<RegionId>),
+    /// Read again as another type.
+    RecognizeAs(Label),
+
+    /// Begin to edit a region's text.
+    Edit(RegionId),
+    /// The text as it stands while it is edited.
+    Editing(String),
+    /// Keep the edit.
+    FinishEdit,
+    /// Drop the edit that is under way.
+    AbandonEdit,
+    /// Copy plain text (with HTML beside it where there is any).
+    Copy { text: String, html: Option<String> },
+    /// Copy regions as Markdown.
+    CopyRegions(Vec<RegionId>),
+
+    /// Move the camera.
+    Camera(Camera),
+    /// Show another tab of the reading pane.
+    Tab(ReadingTab),
+    /// The reading pane has scrolled where it was asked to.
+    Scrolled,
+    /// Change the settings.
+    Settings(Box<Settings>),
+    /// Panes were opened, closed or resized by hand.
+    Panes(Panes),
+    /// Open or close what lies over the window.
+    Modal(Option<Modal>),
+    /// The answer to a question was yes.
+    Confirmed,
+    /// A message was read.
+    Dismiss(usize),
+    /// Write the export that the form describes.
+    Export(super::export::ExportForm),
+    /// Replay controls.
+    Replay(ReplayAsk),
+    /// Race controls.
+    Race(RaceAsk),
+}
+
+/// The actions of one frame, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Actions(Vec<Action>);
+
+impl Actions {
+    /// Asks for something.
+    pub(crate) fn ask(&mut self, action: Action) {
+        self.0.push(action);
+    }
+
+    /// Asks for a command.
+    pub(crate) fn command(&mut self, command: Command) {
+        self.ask(Action::Do(command));
+    }
+
+    /// Takes all.
+    pub(crate) fn take(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.0)
+    }
+}

@@ -1,0 +1,172 @@
+//! The window's life: it starts, drains what its threads have to say, draws, and applies what was asked for.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::{Duration, Instant};
+
+use eframe::egui::{self, CentralPanel, Panel};
+use engine::worker::{EngineInfo, EngineOptions};
+
+use super::action::{Action, Actions};
+use super::librarian::Librarian;
+use super::state::{EngineState, State};
+use super::{canvas, reading, rounds, shell};
+use crate::reader::Reader;
+
+/// Longest time of one frame that is given to what the threads have to say.
+const DRAIN: Duration = Duration::from_millis(6);
+
+/// A reader that is ready, and what it is.
+pub struct Started {
+    /// Takes jobs.
+    pub reader: Box<dyn Reader + Send>,
+    /// For the status bar.
+    pub info: EngineInfo,
+}
+
+/// Starts a reader, on a thread of its own. The error is a sentence for the user.
+pub type Backend = Arc<dyn Fn(EngineOptions) -> Result<Started, String> + Send + Sync>;
+
+/// How to open the window.
+#[derive(Clone)]
+pub struct WindowOptions {
+    /// Files and folders to open.
+    pub files: Vec<PathBuf>,
+    /// Where sessions and settings are kept; nothing is kept when there is no such place.
+    pub data_folder: Option<PathBuf>,
+    /// What reads.
+    pub backend: Backend,
+}
+
+/// The window.
+pub struct Window {
+    pub(super) state: State,
+    pub(super) librarian: Librarian,
+    pub(super) reader: Option<Box<dyn Reader + Send>>,
+    /// A reader that is being started.
+    starting: Option<Receiver<Result<Started, String>>>,
+    pub(super) options: WindowOptions,
+    pub(super) context: egui::Context,
+    actions: Actions,
+}
+
+impl Window {
+    /// A window that has loaded nothing yet.
+    ///
+    /// # Errors
+    /// When the system gives no thread for opening files.
+    pub fn new(creation: &eframe::CreationContext<'_>, options: WindowOptions) -> std::io::Result<Self> {
+        let context = creation.egui_ctx.clone();
+        let waker = context.clone();
+        let librarian = Librarian::start(move || waker.request_repaint())?;
+        if let Some(render_state) = &creation.wgpu_render_state {
+            canvas::prepare(render_state);
+        }
+        let mut window = Self {
+            state: State::default(),
+            librarian,
+            reader: None,
+            starting: None,
+            options,
+            context,
+            actions: Actions::default(),
+        };
+        let files = std::mem::take(&mut window.options.files);
+        if !files.is_empty() {
+            window.actions.ask(Action::OpenPaths(files));
+        }
+        Ok(window)
+    }
+
+    /// Starts the engine on a thread of its own, unless it runs.
+    pub(super) fn wake_engine(&mut self) {
+        if self.reader.is_some() || self.starting.is_some() {
+            return;
+        }
+        let settings = &self.state.settings;
+        let options =
+            EngineOptions { checkpoint: settings.checkpoint_source(), threads: settings.threads, pdfium_dir: None };
+        let (sender, receiver) = sync_channel(1);
+        let (backend, waker) = (Arc::clone(&self.options.backend), self.context.clone());
+        let spawned = std::thread::Builder::new().name("engine-start".to_owned()).spawn(move || {
+            let _ = sender.send(backend(options));
+            waker.request_repaint();
+        });
+        match spawned {
+            Ok(_) => {
+                self.starting = Some(receiver);
+                self.state.engine = EngineState::Loading;
+            }
+            Err(error) => self.state.engine = EngineState::Failed(format!("the engine could not start: {error}")),
+        }
+    }
+
+    /// Hears whether the engine has started.
+    fn hear_engine(&mut self) {
+        let Some(answer) = self.starting.as_ref().and_then(|starting| starting.try_recv().ok()) else { return };
+        self.starting = None;
+        match answer {
+            Ok(Started { reader, info }) => {
+                self.reader = Some(reader);
+                self.state.engine = EngineState::Ready(info);
+            }
+            Err(message) => self.state.engine = EngineState::Failed(message),
+        }
+    }
+}
+
+impl eframe::App for Window {
+    fn logic(&mut self, ctx: &egui::Context, _: &mut eframe::Frame) {
+        let until = Instant::now() + DRAIN;
+        self.hear_engine();
+        let more = self.hear_librarian(until) | self.hear_run(until);
+        if more {
+            ctx.request_repaint();
+        }
+    }
+
+    fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
+        let (state, actions) = (&self.state, &mut self.actions);
+        shell::bars(ui, state, actions);
+        let mut panes = state.settings.panes;
+        Panel::left("pages")
+            .default_size(panes.widths.pages)
+            .show_collapsible(ui, &mut panes.pages, |ui| shell::pages::show(ui, state, actions));
+        Panel::right("reading")
+            .default_size(panes.widths.reading)
+            .show_collapsible(ui, &mut panes.reading, |ui| reading::show(ui, state, actions));
+        Panel::bottom("rounds")
+            .default_size(panes.widths.rounds)
+            .show_collapsible(ui, &mut panes.rounds, |ui| rounds::show(ui, state, actions));
+        CentralPanel::default().show(ui, |ui| canvas::show(ui, state, actions));
+        shell::over(ui, state, actions);
+        if panes != state.settings.panes {
+            actions.ask(Action::Panes(panes));
+        }
+        for action in self.actions.take() {
+            self.apply(action);
+        }
+    }
+}
+
+/// Opens the window and stays until it is closed.
+///
+/// # Errors
+/// One sentence when there is no display, or none that can be drawn on.
+pub fn open(options: WindowOptions) -> Result<(), String> {
+    let native = eframe::NativeOptions {
+        viewport: egui::ViewportBuilder::default()
+            .with_title("GravityOCR")
+            .with_app_id("gravityocr")
+            .with_inner_size([1280.0, 820.0])
+            .with_min_inner_size([640.0, 420.0]),
+        ..eframe::NativeOptions::default()
+    };
+    eframe::run_native(
+        "gravityocr",
+        native,
+        Box::new(|creation| Ok(Box::new(Window::new(creation, options)?) as Box<dyn eframe::App>)),
+    )
+    .map_err(|error| error.to_string())
+}

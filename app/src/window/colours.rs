@@ -1,0 +1,78 @@
+//! All colours of the window. Rounds cycle through six that people with any common colour blindness tell apart (after
+//! Okabe and Ito), and through as many underline patterns as a second cue.
+
+use eframe::egui::{Color32, Visuals};
+
+/// The second cue beside the colour: how a round's characters are underlined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    Solid,
+    Dashed,
+    Dotted,
+    Double,
+    Wavy,
+    DashDot,
+}
+
+/// Rounds after which colour and pattern repeat.
+pub(crate) const CYCLE: u32 = 6;
+
+/// Text colours on light ground; each has at least 4.5 : 1 against white.
+const ON_LIGHT: [Color32; CYCLE as usize] = [
+    Color32::from_rgb(0x00, 0x5f, 0x9e), // blue
+    Color32::from_rgb(0x9a, 0x5b, 0x00), // orange
+    Color32::from_rgb(0x00, 0x73, 0x54), // green
+    Color32::from_rgb(0xa3, 0x3d, 0x7c), // purple
+    Color32::from_rgb(0x1b, 0x74, 0x9e), // sky
+    Color32::from_rgb(0xb2, 0x3f, 0x00), // vermilion
+];
+
+/// Text colours on dark ground; each has at least 4.5 : 1 against the panels.
+const ON_DARK: [Color32; CYCLE as usize] = [
+    Color32::from_rgb(0x5a, 0xae, 0xf0),
+    Color32::from_rgb(0xe6, 0x9f, 0x00),
+    Color32::from_rgb(0x2f, 0xc4, 0x97),
+    Color32::from_rgb(0xe3, 0x8f, 0xc2),
+    Color32::from_rgb(0x8f, 0xd3, 0xf7),
+    Color32::from_rgb(0xf0, 0x85, 0x45),
+];
+
+/// A round's colour for text on the window's ground.
+pub(crate) fn round(round: u32, visuals: &Visuals) -> Color32 {
+    let table = if visuals.dark_mode { &ON_DARK } else { &ON_LIGHT };
+    table[(round % CYCLE) as usize]
+}
+
+/// A round's colour for text on the page, which is paper in every theme.
+pub(crate) fn round_on_paper(round: u32) -> Color32 {
+    ON_LIGHT[(round % CYCLE) as usize]
+}
+
+/// A round's underline.
+pub(crate) fn pattern(round: u32) -> Pattern {
+    [Pattern::Solid, Pattern::Dashed, Pattern::Dotted, Pattern::Double, Pattern::Wavy, Pattern::DashDot]
+        [(round % CYCLE) as usize]
+}
+
+/// Drafts that are not verified yet.
+pub(crate) fn ghost(visuals: &Visuals) -> Color32 {
+    visuals.weak_text_color()
+}
+
+/// The bar before a correction, and refused drafts.
+pub(crate) const REJECTED: Color32 = Color32::from_rgb(0xd6, 0x27, 0x28);
+
+/// The page's ground.
+pub(crate) const PAPER: Color32 = Color32::WHITE;
+
+/// A region's colour on the page, by what is done with it.
+pub(crate) fn role(role: engine::region::Role) -> Color32 {
+    use engine::region::Role;
+    match role {
+        Role::Text => Color32::from_rgb(0x1f, 0x77, 0xb4),
+        Role::Table => Color32::from_rgb(0x00, 0x8a, 0x6a),
+        Role::Formula => Color32::from_rgb(0x8a, 0x4f, 0xbf),
+        Role::Figure => Color32::from_rgb(0xc2, 0x6a, 0x00),
+        Role::Furniture => Color32::from_rgb(0x80, 0x80, 0x80),
+    }
+}

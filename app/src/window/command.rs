@@ -1,0 +1,274 @@
+//! What a person can ask for without saying more: one list for menus, toolbar, shortcuts, tooltips and the F1 page.
+
+use eframe::egui::{Key, KeyboardShortcut, Modifiers};
+
+use super::state::State;
+
+/// A thing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Command {
+    // File
+    Open,
+    OpenFolder,
+    Paste,
+    OpenSample,
+    OpenProject,
+    SaveProject,
+    SaveProjectAs,
+    Export,
+    CloseDocument,
+    Quit,
+    // Edit
+    Undo,
+    Redo,
+    SelectAll,
+    Delete,
+    CopyRegions,
+    CopyPage,
+    CopyDocument,
+    CopyTable,
+    // Page
+    PreviousPage,
+    NextPage,
+    FirstPage,
+    LastPage,
+    RotateLeft,
+    RotateRight,
+    Detect,
+    DetectDocument,
+    // Region
+    DrawRegion,
+    NextRegion,
+    PreviousRegion,
+    MoveEarlier,
+    MoveLater,
+    EditText,
+    RevertText,
+    // Recognize
+    Recognize,
+    RecognizePage,
+    RecognizeDocument,
+    RecognizeAgain,
+    Cancel,
+    Race,
+    PlayRounds,
+    // View
+    ZoomIn,
+    ZoomOut,
+    ActualSize,
+    FitPage,
+    FitWidth,
+    TogglePages,
+    ToggleReading,
+    ToggleRounds,
+    ToggleColours,
+    ToggleGhosts,
+    ToggleFurniture,
+    LargerText,
+    SmallerText,
+    Settings,
+    Shortcuts,
+    About,
+}
+
+/// Where a command stands in menus and on the F1 page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    File,
+    Edit,
+    Page,
+    Region,
+    Recognize,
+    View,
+    Help,
+}
+
+const CTRL: Modifiers = Modifiers::COMMAND;
+const CTRL_SHIFT: Modifiers = Modifiers { alt: false, ctrl: false, shift: true, mac_cmd: false, command: true };
+
+impl Command {
+    /// All of them, in the order of the menus.
+    pub(crate) const ALL: &'static [Command] = {
+        use Command::*;
+        &[
+            Open,
+            OpenFolder,
+            Paste,
+            OpenSample,
+            OpenProject,
+            SaveProject,
+            SaveProjectAs,
+            Export,
+            CloseDocument,
+            Quit,
+            Undo,
+            Redo,
+            SelectAll,
+            Delete,
+            CopyRegions,
+            CopyPage,
+            CopyDocument,
+            CopyTable,
+            PreviousPage,
+            NextPage,
+            FirstPage,
+            LastPage,
+            RotateLeft,
+            RotateRight,
+            Detect,
+            DetectDocument,
+            DrawRegion,
+            NextRegion,
+            PreviousRegion,
+            MoveEarlier,
+            MoveLater,
+            EditText,
+            RevertText,
+            Recognize,
+            RecognizePage,
+            RecognizeDocument,
+            RecognizeAgain,
+            Cancel,
+            Race,
+            PlayRounds,
+            ZoomIn,
+            ZoomOut,
+            ActualSize,
+            FitPage,
+            FitWidth,
+            TogglePages,
+            ToggleReading,
+            ToggleRounds,
+            ToggleColours,
+            ToggleGhosts,
+            ToggleFurniture,
+            LargerText,
+            SmallerText,
+            Settings,
+            Shortcuts,
+            About,
+        ]
+    };
+
+    /// Its place.
+    pub(crate) fn group(self) -> Group {
+        use Command::*;
+        match self {
+            Open | OpenFolder | Paste | OpenSample | OpenProject | SaveProject | SaveProjectAs | Export
+            | CloseDocument | Quit => Group::File,
+            Undo | Redo | SelectAll | Delete | CopyRegions | CopyPage | CopyDocument | CopyTable => Group::Edit,
+            PreviousPage | NextPage | FirstPage | LastPage | RotateLeft | RotateRight | Detect | DetectDocument => {
+                Group::Page
+            }
+            DrawRegion | NextRegion | PreviousRegion | MoveEarlier | MoveLater | EditText | RevertText => Group::Region,
+            Recognize | RecognizePage | RecognizeDocument | RecognizeAgain | Cancel | Race | PlayRounds => {
+                Group::Recognize
+            }
+            ZoomIn | ZoomOut | ActualSize | FitPage | FitWidth | TogglePages | ToggleReading | ToggleRounds
+            | ToggleColours | ToggleGhosts | ToggleFurniture | LargerText | SmallerText | Settings => Group::View,
+            Shortcuts | About => Group::Help,
+        }
+    }
+
+    /// Its name on a menu or button; also its accessible name.
+    pub(crate) fn label(self) -> &'static str {
+        use super::strings::command as s;
+        s::label(self)
+    }
+
+    /// One sentence more.
+    pub(crate) fn tooltip(self) -> &'static str {
+        use super::strings::command as s;
+        s::tooltip(self)
+    }
+
+    /// The keys that ask for it, the one to show first.
+    pub(crate) fn shortcuts(self) -> &'static [KeyboardShortcut] {
+        use Command::*;
+        const fn key(modifiers: Modifiers, logical_key: Key) -> KeyboardShortcut {
+            KeyboardShortcut { modifiers, logical_key }
+        }
+        macro_rules! keys {
+            ($($modifiers:expr, $key:ident);+) => {{
+                const KEYS: &[KeyboardShortcut] = &[$(key($modifiers, Key::$key)),+];
+                KEYS
+            }};
+        }
+        const NONE: Modifiers = Modifiers::NONE;
+        match self {
+            Open => keys![CTRL, O],
+            OpenFolder => keys![CTRL_SHIFT, O],
+            SaveProject => keys![CTRL, S],
+            SaveProjectAs => keys![CTRL_SHIFT, S],
+            Export => keys![CTRL, E],
+            CloseDocument => keys![CTRL, W],
+            Quit => keys![CTRL, Q],
+            Undo => keys![CTRL, Z],
+            Redo => keys![CTRL, Y; CTRL_SHIFT, Z],
+            SelectAll => keys![CTRL, A],
+            Delete => keys![NONE, Delete; NONE, Backspace],
+            CopyPage => keys![CTRL_SHIFT, C],
+            PreviousPage => keys![NONE, PageUp],
+            NextPage => keys![NONE, PageDown],
+            FirstPage => keys![CTRL, Home],
+            LastPage => keys![CTRL, End],
+            RotateLeft => keys![CTRL_SHIFT, ArrowLeft; CTRL, OpenBracket],
+            RotateRight => keys![CTRL_SHIFT, ArrowRight; CTRL, CloseBracket],
+            Detect => keys![CTRL, D],
+            DrawRegion => keys![NONE, N],
+            NextRegion => keys![NONE, Tab],
+            PreviousRegion => keys![Modifiers::SHIFT, Tab],
+            MoveEarlier => keys![CTRL, ArrowUp],
+            MoveLater => keys![CTRL, ArrowDown],
+            EditText => keys![NONE, F2],
+            Recognize => keys![CTRL, Enter],
+            RecognizeDocument => keys![CTRL_SHIFT, Enter],
+            RecognizeAgain => keys![CTRL, R],
+            Cancel => keys![NONE, Escape],
+            PlayRounds => keys![NONE, Space],
+            ZoomIn => keys![CTRL, Plus; CTRL, Equals],
+            ZoomOut => keys![CTRL, Minus],
+            ActualSize => keys![CTRL, Num0],
+            FitPage => keys![CTRL, Num1],
+            FitWidth => keys![CTRL, Num2],
+            TogglePages => keys![NONE, F7],
+            ToggleReading => keys![NONE, F8],
+            ToggleRounds => keys![NONE, F9],
+            ToggleColours => keys![CTRL, K],
+            Settings => keys![CTRL, Comma],
+            Shortcuts => keys![NONE, F1],
+            _ => &[],
+        }
+    }
+
+    /// Whether it can be done now.
+    pub(crate) fn enabled(self, state: &State) -> bool {
+        use Command::*;
+        let page = state.page();
+        let selected = !state.view.selection.is_empty();
+        let read = |region: &super::project::PageRegion| region.read.is_some() || region.edit.is_some();
+        match self {
+            Undo => state.history.undo_name().is_some(),
+            Redo => state.history.redo_name().is_some(),
+            SaveProject | SaveProjectAs | Export => !state.project.documents.is_empty(),
+            CloseDocument | PreviousPage | NextPage | FirstPage | LastPage | RecognizeDocument | DetectDocument
+            | CopyDocument => state.view.page.is_some(),
+            RotateLeft | RotateRight | Detect | DrawRegion | RecognizePage | FitPage | FitWidth | ZoomIn | ZoomOut
+            | ActualSize => page.is_some(),
+            Recognize => page.is_some() && state.run.is_none(),
+            CopyPage => page.is_some_and(|page| page.regions.iter().any(|region| read(region))),
+            SelectAll | NextRegion | PreviousRegion => page.is_some_and(|page| !page.regions.is_empty()),
+            Delete | MoveEarlier | MoveLater | RecognizeAgain => selected,
+            CopyRegions => state.selected().any(|region| read(region)),
+            CopyTable => state
+                .selected()
+                .any(|region| region.region.label.role() == engine::region::Role::Table && !region.text().is_empty()),
+            EditText => state.focused().is_some_and(|region| read(region)),
+            RevertText => state.focused().is_some_and(|region| region.edit.is_some()),
+            Cancel => true, // Esc always has something to leave
+            Race => state.focused().is_some() && state.run.is_none(),
+            PlayRounds => state.focused().is_some_and(|region| region.read.is_some()),
+            _ => true,
+        }
+    }
+}

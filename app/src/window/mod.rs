@@ -1,0 +1,37 @@
+//! The window: pages on the left, the page in the middle, what was read on the right.
+//!
+//! `state` is all that is shown, `project` the part of it that is saved. Views (`canvas`, `reading`, `rounds`, `pages`,
+//! `shell`) borrow the state and ask for changes with an `action`; `apply` alone makes them. Two threads work behind the
+//! window and answer by messages that `app` drains: the engine (`run`) and the `librarian`, who opens and draws pages.
+
+#![allow(dead_code)]
+
+mod action;
+mod app;
+mod apply;
+mod canvas;
+mod colours;
+mod command;
+mod detail;
+mod edits;
+mod export;
+mod history;
+mod librarian;
+mod live;
+mod log;
+mod project;
+mod pyramid;
+mod race;
+mod reading;
+mod replay;
+mod round_text;
+mod rounds;
+mod run;
+mod settings;
+mod sheets;
+mod shell;
+mod state;
+mod strings;
+
+pub use crate::reader::{Next, Reader, Running, Waker};
+pub use app::{Backend, Started, Window, WindowOptions, open};

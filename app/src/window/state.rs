@@ -1,0 +1,216 @@
+//! All that the window shows. Views borrow it and ask for changes with an [`Action`](super::action::Action); `apply`
+//! alone makes them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use eframe::egui::Vec2;
+use engine::worker::EngineInfo;
+
+use super::history::History;
+use super::live::Live;
+use super::project::{Document, Page, PageKey, PageRegion, Project, RegionId};
+use super::race::Race;
+use super::replay::Replay;
+use super::run::Run;
+use super::settings::Settings;
+use super::sheets::Sheets;
+
+/// Everything.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) project: Project,
+    pub(crate) history: History,
+    pub(crate) live: Live,
+    /// The recognition that runs.
+    pub(crate) run: Option<Run>,
+    pub(crate) view: View,
+    pub(crate) settings: Settings,
+    pub(crate) engine: EngineState,
+    /// Rendered pages and thumbnails.
+    pub(crate) sheets: Sheets,
+    pub(crate) race: Option<Race>,
+    pub(crate) replay: Option<Replay>,
+    /// Things to tell, newest last; each goes away when dismissed, good news by itself.
+    pub(crate) messages: Vec<Message>,
+    /// The question or page that lies over everything else.
+    pub(crate) modal: Option<Modal>,
+    /// Where the project was last saved to or opened from.
+    pub(crate) project_file: Option<std::path::PathBuf>,
+    /// The history's revision that is in that file.
+    pub(crate) saved_revision: u64,
+}
+
+/// What is looked at, and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct View {
+    pub(crate) page: Option<PageKey>,
+    /// The selected regions of that page.
+    pub(crate) selection: BTreeSet<RegionId>,
+    /// The one of them that text, rounds and keys refer to.
+    pub(crate) focus: Option<RegionId>,
+    /// The region under the pointer, on the page or in the text; lit in both.
+    pub(crate) hover: Option<RegionId>,
+    pub(crate) tool: Tool,
+    pub(crate) camera: Camera,
+    pub(crate) reading: ReadingTab,
+    /// The region whose text is being edited, with the text as it stands.
+    pub(crate) editing: Option<(RegionId, String)>,
+    /// Set to bring a region into view in the reading pane, once.
+    pub(crate) scroll_to: Option<RegionId>,
+}
+
+/// What a drag on the page does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// Selects and moves; on empty paper it draws.
+    #[default]
+    Select,
+    /// Draws, also over other regions.
+    Draw,
+}
+
+/// How the page lies on the canvas.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Camera {
+    /// Whether the zoom follows the canvas.
+    pub(crate) fit: Fit,
+    /// Screen points per page pixel where `fit` is [`Fit::Free`].
+    pub(crate) zoom: f32,
+    /// The page point at the canvas's centre, as a share of the page's width and height.
+    pub(crate) centre: Vec2,
+}
+
+impl Default for Camera {
+    fn default() -> Self {
+        Self { fit: Fit::Page, zoom: 1.0, centre: Vec2::splat(0.5) }
+    }
+}
+
+/// What decides the zoom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// The whole page.
+    #[default]
+    Page,
+    /// The page's width.
+    Width,
+    /// The person.
+    Free,
+}
+
+/// What the reading pane shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ReadingTab {
+    /// Region by region, coloured by round.
+    #[default]
+    Live,
+    /// As the document will look.
+    Preview,
+    /// The Markdown itself.
+    Source,
+}
+
+/// How far the engine is.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum EngineState {
+    /// Not asked for yet.
+    #[default]
+    Asleep,
+    /// Its checkpoint is being loaded.
+    Loading,
+    /// Ready.
+    Ready(EngineInfo),
+    /// It cannot be used; the sentence says why.
+    Failed(String),
+}
+
+/// Something to tell.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Message {
+    pub(crate) tone: Tone,
+    pub(crate) text: String,
+    /// By the window's clock, seconds.
+    pub(crate) since: f64,
+}
+
+/// How a message is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Good,
+    Warning,
+    Error,
+}
+
+/// What lies over the window.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Modal {
+    Settings,
+    Shortcuts,
+    About,
+    /// A document asks for its password; the text typed so far.
+    Password {
+        document: super::project::DocumentId,
+        text: String,
+    },
+    /// What to export and how.
+    Export(super::export::ExportForm),
+    /// The race of a region.
+    Race,
+    /// "There are unsaved changes": what to do after the answer.
+    Confirm(Confirm),
+}
+
+/// A question before something that cannot be undone.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Confirm {
+    /// Close a document with its results.
+    CloseDocument(super::project::DocumentId),
+    /// Replace what is open by this project file.
+    OpenProject(std::path::PathBuf),
+}
+
+impl View {
+    /// Selects one region, or none.
+    pub(crate) fn select(&mut self, id: Option<RegionId>) {
+        self.selection = id.into_iter().collect();
+        self.focus = id;
+    }
+
+    /// Lets go of regions that are no longer on the page that is looked at.
+    pub(crate) fn drop_strangers(&mut self, page: Option<&Page>, key: PageKey) {
+        if self.page != Some(key) {
+            return;
+        }
+        let there = |id: &RegionId| page.is_some_and(|page| page.region(*id).is_some());
+        self.selection.retain(there);
+        self.focus = self.focus.filter(there).or(self.selection.last().copied());
+        self.hover = self.hover.filter(there);
+        if self.editing.as_ref().is_some_and(|(id, _)| !there(id)) {
+            self.editing = None;
+        }
+    }
+}
+
+impl State {
+    /// The page that is looked at.
+    pub(crate) fn page(&self) -> Option<&Arc<Page>> {
+        self.project.page(self.view.page?)
+    }
+
+    /// The document of that page.
+    pub(crate) fn document(&self) -> Option<&Document> {
+        self.project.document(self.view.page?.document)
+    }
+
+    /// The selected regions in reading order.
+    pub(crate) fn selected(&self) -> impl Iterator<Item = &Arc<PageRegion>> {
+        let regions = self.page().map_or(&[][..], |page| &page.regions);
+        regions.iter().filter(|region| self.view.selection.contains(&region.id))
+    }
+
+    /// The region that text, rounds and keys refer to.
+    pub(crate) fn focused(&self) -> Option<&Arc<PageRegion>> {
+        self.page()?.region(self.view.focus?)
+    }
+}

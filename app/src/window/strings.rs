@@ -1,0 +1,211 @@
+//! Every word the window says, in one place, so that another language can be added.
+
+/// Names and explanations of commands.
+pub(crate) mod command {
+    use crate::window::command::Command;
+
+    /// The name on menus and buttons.
+    pub(crate) fn label(command: Command) -> &'static str {
+        use Command::*;
+        match command {
+            Open => "Open files…",
+            OpenFolder => "Open folder…",
+            Paste => "Paste",
+            OpenSample => "Open the sample",
+            OpenProject => "Open project…",
+            SaveProject => "Save project",
+            SaveProjectAs => "Save project as…",
+            Export => "Export…",
+            CloseDocument => "Close document",
+            Quit => "Quit",
+            Undo => "Undo",
+            Redo => "Redo",
+            SelectAll => "Select all regions",
+            Delete => "Delete regions",
+            CopyRegions => "Copy text of regions",
+            CopyPage => "Copy page",
+            CopyDocument => "Copy document",
+            CopyTable => "Copy table for a spreadsheet",
+            PreviousPage => "Previous page",
+            NextPage => "Next page",
+            FirstPage => "First page",
+            LastPage => "Last page",
+            RotateLeft => "Rotate left",
+            RotateRight => "Rotate right",
+            Detect => "Detect regions",
+            DetectDocument => "Detect regions in the document",
+            DrawRegion => "Draw a region",
+            NextRegion => "Next region",
+            PreviousRegion => "Previous region",
+            MoveEarlier => "Move earlier",
+            MoveLater => "Move later",
+            EditText => "Edit text",
+            RevertText => "Back to the model's text",
+            Recognize => "Recognize",
+            RecognizePage => "Recognize page",
+            RecognizeDocument => "Recognize document",
+            RecognizeAgain => "Recognize selected regions",
+            Cancel => "Cancel",
+            Race => "Race",
+            PlayRounds => "Play rounds",
+            ZoomIn => "Zoom in",
+            ZoomOut => "Zoom out",
+            ActualSize => "Actual size",
+            FitPage => "Fit page",
+            FitWidth => "Fit width",
+            TogglePages => "Pages",
+            ToggleReading => "Reading",
+            ToggleRounds => "Rounds",
+            ToggleColours => "Colour by round",
+            ToggleGhosts => "Show drafts",
+            ToggleFurniture => "Keep headers and footers",
+            LargerText => "Larger text",
+            SmallerText => "Smaller text",
+            Settings => "Settings…",
+            Shortcuts => "Keyboard shortcuts",
+            About => "About GravityOCR",
+        }
+    }
+
+    /// One sentence more.
+    pub(crate) fn tooltip(command: Command) -> &'static str {
+        use Command::*;
+        match command {
+            Open => "Open PDFs and pictures",
+            OpenFolder => "Open every PDF and picture of a folder",
+            Paste => "Open the picture or the files on the clipboard",
+            OpenSample => "Open a page that comes with the program",
+            OpenProject => "Open documents with their regions and results as they were saved",
+            SaveProject => "Save documents, regions, results and edits in one file",
+            SaveProjectAs => "Save the project under another name",
+            Export => "Write Markdown, HTML, JSON or plain text",
+            CloseDocument => "Close this document; its results go with it",
+            Quit => "Close the window; your work is kept for the next start",
+            Undo => "Take the last change back",
+            Redo => "Do it again",
+            SelectAll => "Select all regions of the page",
+            Delete => "Delete the selected regions",
+            CopyRegions => "Copy the text of the selected regions",
+            CopyPage => "Copy the page as Markdown",
+            CopyDocument => "Copy the whole document as Markdown",
+            CopyTable => "Copy the selected table as cells that a spreadsheet takes",
+            PreviousPage => "Go to the page before",
+            NextPage => "Go to the page after",
+            FirstPage => "Go to the first page",
+            LastPage => "Go to the last page",
+            RotateLeft => "Turn the page a quarter to the left",
+            RotateRight => "Turn the page a quarter to the right",
+            Detect => "Find text, tables and pictures on this page",
+            DetectDocument => "Find text, tables and pictures on every page",
+            DrawRegion => "Drag a box around what you want to read",
+            NextRegion => "Select the next region",
+            PreviousRegion => "Select the region before",
+            MoveEarlier => "Read this region before the one above it in the list",
+            MoveLater => "Read this region after the one below it in the list",
+            EditText => "Correct the text of this region",
+            RevertText => "Drop your edit of this region",
+            Recognize => "Read the selected regions, or the page when none is selected",
+            RecognizePage => "Read this page",
+            RecognizeDocument => "Read every page of this document",
+            RecognizeAgain => "Read the selected regions again",
+            Cancel => "Stop; what is finished stays",
+            Race => "Read this region both ways and compare the measured times",
+            PlayRounds => "Play the rounds of this region again",
+            ZoomIn => "See the page larger",
+            ZoomOut => "See the page smaller",
+            ActualSize => "One page pixel for one screen pixel",
+            FitPage => "Show the whole page",
+            FitWidth => "Show the whole width of the page",
+            TogglePages => "Show or hide the pages",
+            ToggleReading => "Show or hide the text",
+            ToggleRounds => "Show or hide the rounds",
+            ToggleColours => "Colour each character by the round that committed it",
+            ToggleGhosts => "Show drafts until they are verified, and what was refused",
+            ToggleFurniture => "Take running heads, page numbers and margin notes into the document",
+            LargerText => "Make text and controls larger",
+            SmallerText => "Make text and controls smaller",
+            Settings => "Checkpoint, decoding, resolution, appearance",
+            Shortcuts => "All keys at a glance",
+            About => "Version, licence, and where your data goes",
+        }
+    }
+}
+
+/// Names of groups of commands.
+pub(crate) fn group(group: super::command::Group) -> &'static str {
+    use super::command::Group::*;
+    match group {
+        File => "File",
+        Edit => "Edit",
+        Page => "Page",
+        Region => "Region",
+        Recognize => "Recognize",
+        View => "View",
+        Help => "Help",
+    }
+}
+
+/// The name of a region's kind.
+pub(crate) fn label(label: engine::region::Label) -> &'static str {
+    use engine::region::Label::*;
+    match label {
+        Abstract => "Abstract",
+        Algorithm => "Algorithm",
+        AsideText => "Margin note",
+        Chart => "Chart",
+        Content => "Contents",
+        DisplayFormula => "Formula",
+        DocTitle => "Title",
+        FigureTitle => "Caption",
+        Footer => "Footer",
+        FooterImage => "Footer picture",
+        Footnote => "Footnote",
+        FormulaNumber => "Formula number",
+        Header => "Header",
+        HeaderImage => "Header picture",
+        Image => "Figure",
+        InlineFormula => "Inline formula",
+        Number => "Page number",
+        ParagraphTitle => "Heading",
+        Reference => "References",
+        ReferenceContent => "Reference",
+        Seal => "Seal",
+        Table => "Table",
+        Text => "Text",
+        VerticalText => "Vertical text",
+        VisionFootnote => "Figure note",
+    }
+}
+
+/// The kinds that a person chooses from, the usual first.
+pub(crate) const CHOICES: [engine::region::Label; 7] = {
+    use engine::region::Label::*;
+    [Text, ParagraphTitle, Table, DisplayFormula, Image, FigureTitle, Header]
+};
+
+/// A state of a region or page.
+pub(crate) mod status {
+    pub(crate) const WAITING: &str = "waiting";
+    pub(crate) const READING: &str = "reading";
+    pub(crate) const NOT_READ: &str = "not read";
+    pub(crate) const EDITED: &str = "edited";
+
+    /// How a reading ended.
+    pub(crate) fn ended(status: &engine::page::Status) -> &'static str {
+        use engine::page::Status::*;
+        match status {
+            Done => "done",
+            Empty => "empty",
+            Picture => "picture",
+            Truncated => "truncated",
+            LoopStopped => "loop stopped",
+            Cancelled => "cancelled",
+            Failed(_) => "failed",
+        }
+    }
+}
+
+/// Where the data goes.
+pub(crate) const OFFLINE: &str = "Offline — nothing leaves this computer";
+/// For times that were not taken.
+pub(crate) const NOT_MEASURED: &str = "not measured";
