@@ -198,7 +198,7 @@ pub(crate) mod testing {
             ]);
         }
         let text = "Apple pie Apple pie".to_owned();
-        events.push(Event::RegionFinished { page: 0, region: 0, status: Status::Done, text });
+        events.push(Event::RegionFinished { page: 0, region: 0, status: Status::Done, text, readings: Vec::new() });
         events.extend([finished(page), over(Outcome::Completed)]);
         events
     }

@@ -6,11 +6,15 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use eframe::egui::{self, CentralPanel, Panel};
+use engine::document::Turn;
 use engine::worker::{EngineInfo, EngineOptions};
 
 use super::action::{Action, Actions};
+use super::command::Command;
 use super::librarian::Librarian;
-use super::state::{EngineState, State};
+use super::project::{DocumentId, PageKey};
+use super::shelf::Searches;
+use super::state::{EngineState, State, Tone};
 use super::{canvas, reading, rounds, shell};
 use crate::reader::Reader;
 
@@ -49,6 +53,12 @@ pub struct Window {
     pub(super) options: WindowOptions,
     pub(super) context: egui::Context,
     actions: Actions,
+    pub(super) searches: Searches,
+    /// The document that is being opened; one at a time, so that the librarian stays free for pages.
+    pub(super) opening: Option<DocumentId>,
+    /// What the librarian was asked for last.
+    pub(super) wanted_page: Option<(PageKey, Turn, u32)>,
+    pub(super) wanted_thumbnails: Vec<(PageKey, Turn)>,
 }
 
 impl Window {
@@ -71,6 +81,10 @@ impl Window {
             options,
             context,
             actions: Actions::default(),
+            searches: Searches::default(),
+            opening: None,
+            wanted_page: None,
+            wanted_thumbnails: Vec::new(),
         };
         let files = std::mem::take(&mut window.options.files);
         if !files.is_empty() {
@@ -102,6 +116,16 @@ impl Window {
         }
     }
 
+    /// Lets the engine go; the next recognition starts another.
+    pub(super) fn drop_engine(&mut self) {
+        self.starting = None;
+        if let Some(reader) = self.reader.take() {
+            // Its thread finishes a forward first; the window does not wait for that.
+            let _ = std::thread::Builder::new().name("engine-stop".to_owned()).spawn(move || drop(reader));
+        }
+        self.state.engine = EngineState::Asleep;
+    }
+
     /// Hears whether the engine has started.
     fn hear_engine(&mut self) {
         let Some(answer) = self.starting.as_ref().and_then(|starting| starting.try_recv().ok()) else { return };
@@ -110,8 +134,15 @@ impl Window {
             Ok(Started { reader, info }) => {
                 self.reader = Some(reader);
                 self.state.engine = EngineState::Ready(info);
+                if let Some(scope) = self.state.pending.take() {
+                    self.recognize(scope);
+                }
             }
-            Err(message) => self.state.engine = EngineState::Failed(message),
+            Err(message) => {
+                self.state.pending = None;
+                self.state.tell(Tone::Error, message.clone());
+                self.state.engine = EngineState::Failed(message);
+            }
         }
     }
 }
@@ -120,6 +151,7 @@ impl eframe::App for Window {
     fn logic(&mut self, ctx: &egui::Context, _: &mut eframe::Frame) {
         let until = Instant::now() + DRAIN;
         self.hear_engine();
+        self.hear_searches();
         let more = self.hear_librarian(until) | self.hear_run(until);
         if more {
             ctx.request_repaint();
@@ -128,6 +160,10 @@ impl eframe::App for Window {
 
     fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
         let (state, actions) = (&self.state, &mut self.actions);
+        for command in shell::asked_by_keys(ui, state) {
+            actions.command(command);
+        }
+        dropped_and_pasted(ui, actions);
         shell::bars(ui, state, actions);
         let mut panes = state.settings.panes;
         Panel::left("pages")
@@ -139,7 +175,11 @@ impl eframe::App for Window {
         Panel::bottom("rounds")
             .default_size(panes.widths.rounds)
             .show_collapsible(ui, &mut panes.rounds, |ui| rounds::show(ui, state, actions));
-        CentralPanel::default().show(ui, |ui| canvas::show(ui, state, actions));
+        CentralPanel::default().show(ui, |ui| match state.document() {
+            None => shell::welcome::show(ui, state, actions),
+            Some(document) if state.page().is_none() => shell::welcome::no_page(ui, document, actions),
+            Some(_) => canvas::show(ui, state, actions),
+        });
         shell::over(ui, state, actions);
         if panes != state.settings.panes {
             actions.ask(Action::Panes(panes));
@@ -147,6 +187,27 @@ impl eframe::App for Window {
         for action in self.actions.take() {
             self.apply(action);
         }
+        self.want_what_is_shown();
+    }
+}
+
+/// Files that were dropped on the window, and what was pasted while no text was being typed.
+fn dropped_and_pasted(ui: &egui::Ui, actions: &mut Actions) {
+    let typing = ui.ctx().egui_wants_keyboard_input();
+    let paths: Vec<PathBuf> =
+        ui.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_path_buf()).collect());
+    if !paths.is_empty() {
+        actions.ask(Action::OpenPaths(paths));
+    }
+    let pasted = ui.input(|input| {
+        input.events.iter().find_map(|event| match event {
+            egui::Event::PasteImage(image) => Some(Action::PasteImage(Arc::clone(image))),
+            egui::Event::Paste(_) if !typing => Some(Action::Do(Command::Paste)),
+            _ => None,
+        })
+    });
+    if let Some(action) = pasted {
+        actions.ask(action);
     }
 }
 

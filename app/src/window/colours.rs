@@ -76,3 +76,28 @@ pub(crate) fn role(role: engine::region::Role) -> Color32 {
         Role::Furniture => Color32::from_rgb(0x80, 0x80, 0x80),
     }
 }
+
+/// The main button.
+pub(crate) fn accent(visuals: &Visuals) -> Color32 {
+    if visuals.dark_mode { Color32::from_rgb(0x1f, 0x6f, 0xb2) } else { Color32::from_rgb(0x0b, 0x5c, 0x9e) }
+}
+
+/// What went well.
+pub(crate) fn good(visuals: &Visuals) -> Color32 {
+    if visuals.dark_mode { Color32::from_rgb(0x62, 0xc0, 0x8f) } else { Color32::from_rgb(0x1b, 0x6e, 0x47) }
+}
+
+/// What deserves a look.
+pub(crate) fn warning(visuals: &Visuals) -> Color32 {
+    if visuals.dark_mode { Color32::from_rgb(0xe6, 0xb4, 0x4c) } else { Color32::from_rgb(0x8a, 0x5a, 0x00) }
+}
+
+/// What went wrong.
+pub(crate) fn error(visuals: &Visuals) -> Color32 {
+    if visuals.dark_mode { Color32::from_rgb(0xf4, 0x8a, 0x80) } else { Color32::from_rgb(0xb0, 0x1e, 0x1e) }
+}
+
+/// The rim of a sheet of paper.
+pub(crate) fn edge(visuals: &Visuals) -> Color32 {
+    if visuals.dark_mode { Color32::from_gray(0x60) } else { Color32::from_gray(0xb4) }
+}

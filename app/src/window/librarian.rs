@@ -57,6 +57,7 @@ pub(crate) enum Told {
         key: PageKey,
         turn: Turn,
         size: [u32; 2],
+        asked_dpi: f32,
         dpi: Option<f32>,
         skew_degrees: f32,
         regions: Vec<Region>,

@@ -29,6 +29,7 @@ mod rounds;
 mod run;
 mod settings;
 mod sheets;
+mod shelf;
 mod shell;
 mod state;
 mod strings;

@@ -14,3 +14,8 @@ pub(crate) enum RaceAsk {
     Stop,
     Close,
 }
+
+/// Draws it.
+pub(crate) fn show(ui: &mut eframe::egui::Ui, state: &super::state::State, actions: &mut super::action::Actions) {
+    let _ = (ui, state, actions);
+}

@@ -28,6 +28,16 @@ pub(crate) enum ReplayAsk {
 }
 
 impl Replay {
+    /// Opens a replay at its start.
+    pub(crate) fn open(region: RegionId, logs: Vec<RequestLog>) -> Self {
+        Self { region, logs, at: 0, playing: false, speed: 1.0 }
+    }
+
+    /// Does what a person asks.
+    pub(crate) fn ask(&mut self, ask: ReplayAsk) {
+        let _ = ask;
+    }
+
     /// The text of each request as it stands at this moment of the replay; requests not begun have none.
     pub(crate) fn texts(&self) -> Vec<LiveText> {
         Vec::new()

@@ -26,7 +26,8 @@ pub(crate) struct Sheets {
 #[derive(Clone)]
 pub(crate) struct Sheet {
     pub(crate) turn: Turn,
-    pub(crate) dpi: f32,
+    /// The resolution it was asked for at.
+    pub(crate) dpi: u32,
     pub(crate) pyramid: Arc<Pyramid>,
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use eframe::egui::Vec2;
 use engine::worker::EngineInfo;
@@ -12,9 +13,12 @@ use super::live::Live;
 use super::project::{Document, Page, PageKey, PageRegion, Project, RegionId};
 use super::race::Race;
 use super::replay::Replay;
-use super::run::Run;
+use super::run::{Run, Scope};
 use super::settings::Settings;
 use super::sheets::Sheets;
+
+/// Most messages at a time.
+const MESSAGES: usize = 6;
 
 /// Everything.
 #[derive(Default)]
@@ -24,6 +28,8 @@ pub(crate) struct State {
     pub(crate) live: Live,
     /// The recognition that runs.
     pub(crate) run: Option<Run>,
+    /// What is to be read as soon as the engine is there.
+    pub(crate) pending: Option<Scope>,
     pub(crate) view: View,
     pub(crate) settings: Settings,
     pub(crate) engine: EngineState,
@@ -31,6 +37,9 @@ pub(crate) struct State {
     pub(crate) sheets: Sheets,
     pub(crate) race: Option<Race>,
     pub(crate) replay: Option<Replay>,
+    /// Pages whose regions are being looked for, and what joins them into one undo.
+    pub(crate) detecting: usize,
+    pub(crate) detect_merge: u64,
     /// Things to tell, newest last; each goes away when dismissed, good news by itself.
     pub(crate) messages: Vec<Message>,
     /// The question or page that lies over everything else.
@@ -56,6 +65,8 @@ pub(crate) struct View {
     pub(crate) reading: ReadingTab,
     /// The region whose text is being edited, with the text as it stands.
     pub(crate) editing: Option<(RegionId, String)>,
+    /// The pages whose thumbnails are seen.
+    pub(crate) thumbnails: Vec<PageKey>,
     /// Set to bring a region into view in the reading pane, once.
     pub(crate) scroll_to: Option<RegionId>,
 }
@@ -130,8 +141,8 @@ pub(crate) enum EngineState {
 pub(crate) struct Message {
     pub(crate) tone: Tone,
     pub(crate) text: String,
-    /// By the window's clock, seconds.
-    pub(crate) since: f64,
+    /// When it was told.
+    pub(crate) since: Instant,
 }
 
 /// How a message is meant.
@@ -201,6 +212,32 @@ impl State {
     /// The document of that page.
     pub(crate) fn document(&self) -> Option<&Document> {
         self.project.document(self.view.page?.document)
+    }
+
+    /// Looks at another page.
+    pub(crate) fn go(&mut self, key: PageKey) {
+        if self.view.page == Some(key) {
+            return;
+        }
+        self.view = View {
+            page: Some(key),
+            tool: self.view.tool,
+            camera: Camera { centre: Vec2::new(0.5, 0.0), ..self.view.camera },
+            reading: self.view.reading,
+            thumbnails: std::mem::take(&mut self.view.thumbnails),
+            ..View::default()
+        };
+        self.sheets.touch(key);
+    }
+
+    /// Tells the person something.
+    pub(crate) fn tell(&mut self, tone: Tone, text: impl Into<String>) {
+        let text = text.into();
+        self.messages.retain(|message| message.text != text);
+        self.messages.push(Message { tone, text, since: Instant::now() });
+        if self.messages.len() > MESSAGES {
+            self.messages.remove(0);
+        }
     }
 
     /// The selected regions in reading order.

@@ -207,5 +207,289 @@ pub(crate) mod status {
 
 /// Where the data goes.
 pub(crate) const OFFLINE: &str = "Offline — nothing leaves this computer";
+/// Said on Paste when there is nothing to open.
+pub(crate) const NOTHING_TO_PASTE: &str =
+    "The clipboard holds no picture and no files; copy a screenshot or files first";
+/// Said when a page that is being read is to be turned.
+pub(crate) const TURN_LATER: &str = "This page is being read; cancel first, then turn it";
+/// Said when Detect found no region.
+pub(crate) const NOTHING_DETECTED: &str =
+    "Nothing to read was found on this page; draw a region where there is something";
+
+/// The name of a picture from the clipboard.
+pub(crate) fn pasted_name(number: usize) -> String {
+    format!("Pasted picture {number}.png")
+}
+
 /// For times that were not taken.
 pub(crate) const NOT_MEASURED: &str = "not measured";
+
+/// Names of changes, for "Undo …".
+pub(crate) mod change {
+    pub(crate) const RECOGNIZE: &str = "Recognize";
+}
+
+/// What is told of a run.
+pub(crate) mod run {
+    pub(crate) const GONE: &str = "the engine has stopped; start the program again";
+
+    /// A count with its noun.
+    pub(crate) fn count(n: usize, noun: &str) -> String {
+        if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+    }
+
+    pub(crate) fn page_failed(page: usize, message: &str) -> String {
+        format!("Page {}: {message}", page + 1)
+    }
+
+    pub(crate) fn cancelled(regions: usize) -> String {
+        format!("Cancelled; {} kept", count(regions, "finished region"))
+    }
+
+    pub(crate) fn completed(pages: usize, regions: usize, seconds: f64) -> String {
+        format!("Read {} on {} in {}", count(regions, "region"), count(pages, "page"), duration(seconds))
+    }
+
+    /// A length of time as people say it.
+    pub(crate) fn duration(seconds: f64) -> String {
+        match seconds {
+            s if s < 9.95 => format!("{s:.1} s"),
+            s if s < 60.0 => format!("{s:.0} s"),
+            s if s < 3600.0 => format!("{} min {:02} s", s as u64 / 60, s as u64 % 60),
+            s => format!("{} h {:02} min", s as u64 / 3600, s as u64 / 60 % 60),
+        }
+    }
+}
+
+pub(crate) const RECENT: &str = "Recent files";
+pub(crate) const CLOSE: &str = "Close";
+pub(crate) const CANCEL: &str = "Cancel";
+pub(crate) const DISMISS: &str = "Dismiss";
+pub(crate) const WARNING: &str = "Note";
+pub(crate) const ERROR: &str = "Error";
+pub(crate) const OPENING: &str = "Opening…";
+pub(crate) const LOCKED: &str = "This document is protected by a password.";
+pub(crate) const ENTER_PASSWORD: &str = "Enter the password…";
+pub(crate) const OFFLINE_HINT: &str =
+    "Files are read, recognized and kept on this computer only; this program has no network code in use.";
+pub(crate) const ENGINE_LOADING: &str = "Loading the checkpoint…";
+pub(crate) const ENGINE_FAILED: &str = "Checkpoint not usable";
+
+/// The status bar before the engine was needed.
+pub(crate) fn engine_asleep(checkpoint: Option<&std::path::Path>) -> String {
+    let name = checkpoint.map_or_else(|| "gravity-nano".to_owned(), |path| path.display().to_string());
+    format!("{name} · CPU · loads when needed")
+}
+
+/// The status bar when the engine is there.
+pub(crate) fn engine_ready(info: &engine::worker::EngineInfo) -> String {
+    format!("{} · CPU · {} · {}", info.checkpoint, info.kernel, run::count(info.threads, "thread"))
+}
+
+/// How it decodes.
+pub(crate) fn engine_hint(info: &engine::worker::EngineInfo) -> String {
+    match &info.only_ar {
+        Some(reason) => format!("Reads token by token: {reason}"),
+        None => "Drafts a block of tokens and verifies it".to_owned(),
+    }
+}
+
+/// Pages that wait for their regions.
+pub(crate) fn detecting(pages: usize) -> String {
+    format!("Detecting regions, {} to go", run::count(pages, "page"))
+}
+
+/// What is known of a page.
+pub(crate) fn page_facts(page: &super::project::Page) -> String {
+    let mut facts = Vec::new();
+    if let Some([width, height]) = page.size {
+        facts.push(format!("{width} × {height} px"));
+    }
+    if let Some(dpi) = page.dpi {
+        facts.push(format!("{dpi:.0} dpi"));
+    }
+    if page.skew_degrees.abs() > 0.05 {
+        facts.push(format!("straightened by {:.1}°", page.skew_degrees.abs()));
+    }
+    facts.join(" · ")
+}
+
+/// A document in the list.
+pub(crate) fn document_row(document: &super::project::Document) -> String {
+    use super::project::DocumentState::*;
+    match &document.state {
+        Opening => format!("{}, opening", document.name),
+        Locked { .. } => format!("{}, locked", document.name),
+        Open => format!("{}, {}", document.name, run::count(document.pages.len(), "page")),
+        Failed(_) => format!("{}, cannot be opened", document.name),
+    }
+}
+
+/// More about it.
+pub(crate) fn document_hint(document: &super::project::Document) -> String {
+    let place = match &document.source {
+        engine::worker::Source::Path(path) => path.display().to_string(),
+        engine::worker::Source::Bytes { name, .. } => name.clone(),
+    };
+    match &document.state {
+        super::project::DocumentState::Failed(message) => format!("{place}\n{message}"),
+        _ => place,
+    }
+}
+
+/// A page in the list.
+pub(crate) fn page_row(page: usize, state: &str) -> String {
+    if state.is_empty() { format!("Page {}", page + 1) } else { format!("Page {}, {state}", page + 1) }
+}
+
+/// States of a page in the list.
+pub(crate) mod page {
+    pub(crate) const FAILED: &str = "failed";
+    pub(crate) const EMPTY: &str = "empty";
+    pub(crate) const DONE: &str = "done";
+
+    pub(crate) fn reading(done: usize, regions: usize) -> String {
+        format!("reading {done} / {regions}")
+    }
+
+    pub(crate) fn partly(read: usize, regions: usize) -> String {
+        format!("{read} / {regions} read")
+    }
+
+    pub(crate) fn troubled(regions: usize) -> String {
+        format!("{regions} to check")
+    }
+}
+
+/// The toolbar.
+pub(crate) mod tool {
+    pub(crate) const OPEN: &str = "Open";
+    pub(crate) const DETECT: &str = "Detect";
+    pub(crate) const DRAW: &str = "Draw";
+    pub(crate) const CANCEL: &str = "Cancel";
+    pub(crate) const STOPPING: &str = "Stopping…";
+    pub(crate) const LOADING: &str = "Loading the checkpoint…";
+    pub(crate) const PROGRESS: &str = "Progress";
+    pub(crate) const MORE_SCOPES: &str = "What to recognize";
+    pub(crate) const PAGE_NUMBER: &str = "Page number";
+    pub(crate) const PAGE_FIELD: &str = "Click to type a page number";
+    pub(crate) const ZOOM: &str = "Zoom";
+
+    /// The main button names its scope.
+    pub(crate) fn recognize(selected: usize) -> String {
+        match selected {
+            0 => "Recognize page".to_owned(),
+            1 => "Recognize 1 region".to_owned(),
+            n => format!("Recognize {n} regions"),
+        }
+    }
+
+    /// How far a run is.
+    pub(crate) fn progress(progress: &crate::window::run::Progress) -> String {
+        let mut parts = Vec::new();
+        if progress.pages > 1 {
+            parts.push(format!("page {} of {}", progress.page, progress.pages));
+        }
+        if progress.regions > 0 {
+            parts.push(format!("{} / {} regions", progress.regions_done, progress.regions));
+        }
+        if let Some(speed) = progress.tokens_per_second {
+            parts.push(format!("{speed:.0} tokens/s"));
+        }
+        if let Some(left) = progress.seconds_left {
+            parts.push(format!("{} left", super::run::duration(left)));
+        }
+        parts.join(" · ")
+    }
+}
+
+/// Before anything is open.
+pub(crate) mod welcome {
+    pub(crate) const TITLE: &str = "GravityOCR";
+    pub(crate) const SUBTITLE: &str = "Scans and PDFs into clean Markdown, on this computer";
+    pub(crate) const DROP: &str = "or drop files and folders anywhere in this window";
+}
+
+/// Asking for a password.
+pub(crate) mod password {
+    pub(crate) const TITLE: &str = "Password needed";
+    pub(crate) const WRONG: &str = "That password does not open it.";
+    pub(crate) const FIELD: &str = "Password";
+    pub(crate) const OPEN: &str = "Open";
+
+    pub(crate) fn asked(name: &str) -> String {
+        format!("{name} is protected. The password is used for opening it and kept nowhere.")
+    }
+}
+
+/// Questions.
+pub(crate) mod confirm {
+    pub(crate) const CLOSE: &str = "Close the document?";
+    pub(crate) const CLOSE_YES: &str = "Close it";
+    pub(crate) const OPEN: &str = "Open the project?";
+    pub(crate) const OPEN_TEXT: &str =
+        "It takes the place of what is open now. Save that as a project first if you want to keep it.";
+    pub(crate) const OPEN_YES: &str = "Open it";
+
+    pub(crate) fn close(name: &str) -> String {
+        format!(
+            "What was recognized and edited in {name} goes with it. Export or save the project first if you want to keep it."
+        )
+    }
+}
+
+/// The settings page.
+pub(crate) mod settings {
+    pub(crate) const TITLE: &str = "Settings";
+    pub(crate) const THEME: &str = "Appearance";
+    pub(crate) const SYSTEM: &str = "System";
+    pub(crate) const LIGHT: &str = "Light";
+    pub(crate) const DARK: &str = "Dark";
+    pub(crate) const SCALE: &str = "Size of text and controls";
+    pub(crate) const CHECKPOINT: &str = "Checkpoint";
+    pub(crate) const BUNDLED: &str = "gravity-nano (bundled)";
+    pub(crate) const FOLDER: &str = "A folder";
+    pub(crate) const FOLDER_HINT: &str = "Folder with config.json and weights";
+    pub(crate) const CHOOSE: &str = "Choose…";
+    pub(crate) const USE: &str = "Use this folder";
+    pub(crate) const DECODING: &str = "Decoding";
+    pub(crate) const BEST: &str = "Draft and verify";
+    pub(crate) const ONE_BY_ONE: &str = "Autoregressive, token by token";
+    pub(crate) const THREADS: &str = "Threads";
+    pub(crate) const ALL_THREADS: &str = "All of the machine";
+    pub(crate) const LIMIT: &str = "Tokens for one request";
+    pub(crate) const DPI: &str = "Resolution for PDF pages";
+    pub(crate) const LANGUAGE: &str = "Language";
+    pub(crate) const ENGLISH: &str = "English";
+    pub(crate) const SHOWN: &str = "Text";
+}
+
+/// The about page.
+pub(crate) mod about {
+    pub(crate) const TITLE: &str = "GravityOCR Desktop";
+    pub(crate) const TEXT: [&str; 3] = [
+        "Turns scans and PDFs into Markdown on your own machine. One set of weights drafts a block of tokens by block diffusion and verifies it with its own autoregressive path: the text is exactly what token-by-token decoding gives.",
+        "Nothing leaves this computer.",
+        "MIT licence. The method is GravityOCR's (Trillion Labs, 2026), on the architecture of GLM-OCR.",
+    ];
+
+    pub(crate) fn version(version: &str) -> String {
+        format!("Version {version}")
+    }
+}
+
+/// What the mouse does, for the page of shortcuts.
+pub(crate) fn mouse(group: super::command::Group) -> &'static [(&'static str, &'static str)] {
+    use super::command::Group;
+    match group {
+        Group::Region => &[
+            ("Draw a region", "Drag on paper"),
+            ("Draw over a region", "Ctrl+Drag"),
+            ("Select several", "Ctrl+Click, Alt+Drag"),
+            ("Nudge", "Arrows, Shift: ten pixels"),
+            ("Resize", "Alt+Arrows"),
+        ],
+        Group::View => &[("Zoom at the pointer", "Ctrl+Wheel"), ("Move the page", "Middle drag, Space+Drag")],
+        _ => &[],
+    }
+}

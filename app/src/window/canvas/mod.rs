@@ -18,3 +18,9 @@ pub(crate) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
 pub(crate) fn prepare(render_state: &eframe::egui_wgpu::RenderState) {
     let _ = render_state;
 }
+
+/// The zoom that is shown, percent of screen pixels per page pixel.
+pub(crate) fn percent(context: &eframe::egui::Context) -> Option<f32> {
+    let _ = context;
+    None
+}
