@@ -49,6 +49,11 @@ impl EngineReader {
         match args.device {
             Device::Cpu => {}
         }
+        Self::open(options)
+    }
+
+    /// Loads the checkpoint that the options name. The error is a sentence for the user.
+    pub(crate) fn open(options: EngineOptions) -> Result<Self, String> {
         Engine::start(options).map(|engine| Self { engine }).map_err(|error| error.to_string())
     }
 

@@ -15,7 +15,7 @@ use super::librarian::Librarian;
 use super::project::{DocumentId, PageKey};
 use super::shelf::Searches;
 use super::state::{EngineState, State, Tone};
-use super::{canvas, reading, rounds, shell};
+use super::{canvas, reading, rounds, shell, strings};
 use crate::reader::Reader;
 
 /// Longest time of one frame that is given to what the threads have to say.
@@ -211,23 +211,45 @@ fn dropped_and_pasted(ui: &egui::Ui, actions: &mut Actions) {
     }
 }
 
-/// Opens the window and stays until it is closed.
+/// Opens the window with these files and stays until it is closed.
 ///
 /// # Errors
 /// One sentence when there is no display, or none that can be drawn on.
-pub fn open(options: WindowOptions) -> Result<(), String> {
+pub fn open(files: Vec<PathBuf>) -> Result<(), String> {
+    if !has_display() {
+        return Err(
+            "there is no display to open a window on; to read files, use: gravityocr recognize FILES".to_owned()
+        );
+    }
+    let options = WindowOptions { files, data_folder: crate::models::data_folder(), backend: Arc::new(engine_backend) };
     let native = eframe::NativeOptions {
         viewport: egui::ViewportBuilder::default()
-            .with_title("GravityOCR")
+            .with_title(strings::about::TITLE)
             .with_app_id("gravityocr")
             .with_inner_size([1280.0, 820.0])
-            .with_min_inner_size([640.0, 420.0]),
+            .with_min_inner_size([640.0, 420.0])
+            .with_drag_and_drop(true),
         ..eframe::NativeOptions::default()
     };
-    eframe::run_native(
-        "gravityocr",
-        native,
-        Box::new(|creation| Ok(Box::new(Window::new(creation, options)?) as Box<dyn eframe::App>)),
-    )
-    .map_err(|error| error.to_string())
+    let window = Box::new(|creation: &eframe::CreationContext<'_>| {
+        Ok(Box::new(Window::new(creation, options)?) as Box<dyn eframe::App>)
+    });
+    eframe::run_native("gravityocr", native, window).map_err(|error| {
+        format!("the window could not be opened ({error}); to read files without it, use: gravityocr recognize FILES")
+    })
+}
+
+/// The engine as the window's reader.
+///
+/// # Errors
+/// The sentence of the engine that did not start.
+pub fn engine_backend(options: EngineOptions) -> Result<Started, String> {
+    let engine = crate::reader::EngineReader::open(options)?;
+    Ok(Started { info: engine.info().clone(), reader: Box::new(engine) })
+}
+
+/// Whether there is anything to open a window on. Elsewhere than on Linux there always is.
+fn has_display() -> bool {
+    let named = |variable| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
+    !cfg!(target_os = "linux") || ["WAYLAND_DISPLAY", "WAYLAND_SOCKET", "DISPLAY"].into_iter().any(named)
 }

@@ -35,4 +35,4 @@ mod state;
 mod strings;
 
 pub use crate::reader::{Next, Reader, Running, Waker};
-pub use app::{Backend, Started, Window, WindowOptions, open};
+pub use app::{Backend, Started, Window, WindowOptions, engine_backend, open};
