@@ -209,3 +209,9 @@ pub(crate) mod status {
 pub(crate) const OFFLINE: &str = "Offline — nothing leaves this computer";
 /// For times that were not taken.
 pub(crate) const NOT_MEASURED: &str = "not measured";
+
+/// What goes wrong with a file without its fault.
+pub(crate) mod librarian {
+    pub(crate) const DOCUMENT_STOPPED: &str = "an internal error stopped this document";
+    pub(crate) const PAGE_STOPPED: &str = "an internal error stopped this page";
+}
