@@ -33,8 +33,8 @@ pub(crate) enum Want {
     Page { key: PageKey, turn: Turn, dpi: f32 },
     /// A page's regions; the newest wish for a page counts. [`Told::Detected`] or [`Told::PageFailed`] answers.
     Detect { key: PageKey, turn: Turn, dpi: f32 },
-    /// Small pictures of these pages, in this order; replaces the earlier wish. [`Told::Thumbnail`] or
-    /// [`Told::PageFailed`] answers for each.
+    /// Small pictures of these pages, in this order; replaces the earlier wish, so it names what is in view and still
+    /// missing. [`Told::Thumbnail`] or [`Told::PageFailed`] answers for each.
     Thumbnails(Vec<(PageKey, Turn)>),
     /// No detection any more, other than what is under way.
     CancelDetection,

@@ -25,7 +25,7 @@ pub(super) fn draw(document: &mut Document, page: usize, turn: Turn) -> Result<C
     Ok(shrunk(&raster.pixels, turn))
 }
 
-/// A raster as a thumbnail: halved while that leaves enough, then shrunk by each new pixel's area.
+/// A raster as a thumbnail: halved while that leaves enough, then shrunk by a filter that keeps small letters crisp.
 pub(super) fn shrunk(raster: &RgbImage, turn: Turn) -> ColorImage {
     let mut image = Cow::Borrowed(raster);
     while longer_side(&image) >= 2 * SIDE {
@@ -35,7 +35,7 @@ pub(super) fn shrunk(raster: &RgbImage, turn: Turn) -> ColorImage {
     if longer > SIDE {
         let side = |length: u32| ((length * SIDE + longer / 2) / longer).max(1);
         let (width, height) = (side(image.width()), side(image.height()));
-        image = Cow::Owned(imageops::resize(&*image, width, height, FilterType::Triangle));
+        image = Cow::Owned(imageops::resize(&*image, width, height, FilterType::CatmullRom));
     }
     let image = turn.apply(image.into_owned());
     ColorImage::from_rgb([image.width() as usize, image.height() as usize], image.as_raw())
