@@ -229,7 +229,6 @@ impl Window {
         } else if state.run.is_some() || state.pending.is_some() {
             state.cancel_run();
         } else if state.detecting > 0 {
-            state.detecting = 0;
             self.librarian.want(Want::CancelDetection);
         } else if state.replay.is_some() {
             state.replay = None;
@@ -269,7 +268,6 @@ impl Window {
         state.detect_merge = state.history.revision() | 1 << 62;
         for &key in keys {
             if let Some(page) = state.project.page(key) {
-                state.detecting += 1;
                 let dpi = page.resolution(state.settings.dpi) as f32;
                 self.librarian.want(Want::Detect { key, turn: page.turn, dpi });
             }

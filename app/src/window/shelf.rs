@@ -168,7 +168,8 @@ impl Window {
                 });
             }
         }
-        let wanted = self.state.view.page.and_then(|key| {
+        let open = |document: &super::project::Document| document.state == DocumentState::Open;
+        let wanted = self.state.view.page.filter(|_| self.state.document().is_some_and(open)).and_then(|key| {
             let page = self.state.project.page(key)?;
             let dpi = page.resolution(self.state.settings.dpi);
             let there = |sheet: &Sheet| sheet.turn == page.turn && sheet.dpi == dpi;
@@ -203,6 +204,7 @@ impl Window {
                 return true;
             }
         }
+        self.state.detecting = self.librarian.waiting().detecting;
         false
     }
 
@@ -251,7 +253,6 @@ impl Window {
                 state.sheets.keep_full(key, Sheet { turn, dpi: asked, pyramid });
             }
             Told::Detected { key, turn, size, asked_dpi, dpi, skew_degrees, regions } => {
-                state.detecting = state.detecting.saturating_sub(1);
                 if state.project.page(key).is_some_and(|page| page.turn == turn) {
                     state
                         .learn(key, Looks { turn, size, asked_dpi: asked_dpi as u32, dpi, skew_degrees, notice: None });
@@ -269,7 +270,6 @@ impl Window {
             }
             Told::PageFailed { key, message } => {
                 if state.project.page(key).is_some() {
-                    state.detecting = state.detecting.saturating_sub(1);
                     state.history.amend(&mut state.project, key, |page| page.error = Some(message.clone()));
                 }
             }

@@ -493,3 +493,9 @@ pub(crate) fn mouse(group: super::command::Group) -> &'static [(&'static str, &'
         _ => &[],
     }
 }
+
+/// What goes wrong with a file without its fault.
+pub(crate) mod librarian {
+    pub(crate) const DOCUMENT_STOPPED: &str = "an internal error stopped this document";
+    pub(crate) const PAGE_STOPPED: &str = "an internal error stopped this page";
+}

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use eframe::egui::{self, Event as Input, Key, Modifiers, Pos2, Vec2, accesskit, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 use egui_kittest::{Harness, Node};
-use engine::event::{Event, Outcome, Piece, RequestId};
 use engine::decode::Origin;
+use engine::event::{Event, Outcome, Piece, RequestId};
 use engine::page::{PageResult, Status, Timings};
 use engine::region::{Label, Rect, Region};
 use engine::worker::{EngineInfo, Job};
@@ -146,7 +146,8 @@ impl Person {
 
     /// Drags the pointer.
     pub(crate) fn drag(&mut self, from: Pos2, to: Pos2, modifiers: Modifiers) {
-        let button = |pos, pressed| Input::PointerButton { pos, button: egui::PointerButton::Primary, pressed, modifiers };
+        let button =
+            |pos, pressed| Input::PointerButton { pos, button: egui::PointerButton::Primary, pressed, modifiers };
         self.window.input_mut().modifiers = modifiers;
         self.window.event(Input::PointerMoved(from));
         self.frame();
@@ -302,7 +303,8 @@ pub(crate) fn long_region(rounds: u32, per_round: usize) -> Vec<Event> {
         whole.push_str(&text);
     }
     let timings = Timings { vision_ms: 40.0, prefill_ms: 12.0, draft_ms: 700.0, verify_ms: 800.0 };
-    let result = PageResult { index: 0, width: 1654, height: 2339, dpi: Some(200.0), skew_degrees: 0.0, regions: Vec::new() };
+    let result =
+        PageResult { index: 0, width: 1654, height: 2339, dpi: Some(200.0), skew_degrees: 0.0, regions: Vec::new() };
     events.extend([
         Event::RequestFinished { id, status: Status::Done, timings },
         Event::RegionFinished { page: 0, region: 0, status: Status::Done, text: whole, readings: Vec::new() },
