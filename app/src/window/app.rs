@@ -13,6 +13,7 @@ use super::action::{Action, Actions};
 use super::command::Command;
 use super::librarian::Librarian;
 use super::project::{DocumentId, PageKey};
+use super::settings::{Panes, Widths};
 use super::shelf::Searches;
 use super::state::{EngineState, State, Tone};
 use super::{canvas, reading, rounds, shell, strings};
@@ -61,6 +62,13 @@ pub struct Window {
     pub(super) wanted_thumbnails: Vec<(PageKey, Turn)>,
 }
 
+impl WindowOptions {
+    /// A window that keeps nothing.
+    pub fn new(files: Vec<PathBuf>, backend: Backend) -> Self {
+        Self { files, data_folder: None, backend }
+    }
+}
+
 impl Window {
     /// A window that has loaded nothing yet.
     ///
@@ -86,6 +94,8 @@ impl Window {
             wanted_page: None,
             wanted_thumbnails: Vec::new(),
         };
+        shell::style::set(&window.context);
+        window.dress();
         let files = std::mem::take(&mut window.options.files);
         if !files.is_empty() {
             window.actions.ask(Action::OpenPaths(files));
@@ -166,15 +176,9 @@ impl eframe::App for Window {
         dropped_and_pasted(ui, actions);
         shell::bars(ui, state, actions);
         let mut panes = state.settings.panes;
-        Panel::left("pages")
-            .default_size(panes.widths.pages)
-            .show_collapsible(ui, &mut panes.pages, |ui| shell::pages::show(ui, state, actions));
-        Panel::right("reading")
-            .default_size(panes.widths.reading)
-            .show_collapsible(ui, &mut panes.reading, |ui| reading::show(ui, state, actions));
-        Panel::bottom("rounds")
-            .default_size(panes.widths.rounds)
-            .show_collapsible(ui, &mut panes.rounds, |ui| rounds::show(ui, state, actions));
+        if !state.project.documents.is_empty() {
+            show_panes(ui, state, actions, &mut panes);
+        }
         CentralPanel::default().show(ui, |ui| match state.document() {
             None => shell::welcome::show(ui, state, actions),
             Some(document) if state.page().is_none() => shell::welcome::no_page(ui, document, actions),
@@ -188,6 +192,23 @@ impl eframe::App for Window {
             self.apply(action);
         }
         self.want_what_is_shown();
+    }
+}
+
+/// The panes around the canvas, as wide as they were left.
+fn show_panes(ui: &mut egui::Ui, state: &State, actions: &mut Actions, panes: &mut Panes) {
+    let Widths { pages, reading, rounds } = &mut panes.widths;
+    let left = Panel::left("pages").default_size(*pages).size_range(120.0..=360.0);
+    if let Some(shown) = left.show_collapsible(ui, &mut panes.pages, |ui| shell::pages::show(ui, state, actions)) {
+        *pages = shown.response.rect.width();
+    }
+    let right = Panel::right("reading").default_size(*reading).size_range(240.0..=1200.0);
+    if let Some(shown) = right.show_collapsible(ui, &mut panes.reading, |ui| reading::show(ui, state, actions)) {
+        *reading = shown.response.rect.width();
+    }
+    let bottom = Panel::bottom("rounds").default_size(*rounds).size_range(100.0..=600.0);
+    if let Some(shown) = bottom.show_collapsible(ui, &mut panes.rounds, |ui| rounds::show(ui, state, actions)) {
+        *rounds = shown.response.rect.height();
     }
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use eframe::egui::{self, Event as Input, Key, Modifiers, Pos2, Vec2, accesskit, pos2, vec2};
+use eframe::egui::{self, Event as Input, Key, Modifiers, Pos2, Vec2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 use egui_kittest::{Harness, Node};
 use engine::decode::Origin;
@@ -107,7 +107,7 @@ impl Person {
 
     /// A control by its exact name.
     #[track_caller]
-    pub(crate) fn control(&self, name: &str) -> Node<'_> {
+    pub(crate) fn control<'a>(&'a self, name: &'a str) -> Node<'a> {
         self.window.get_by_label(name)
     }
 
@@ -148,7 +148,7 @@ impl Person {
     pub(crate) fn drag(&mut self, from: Pos2, to: Pos2, modifiers: Modifiers) {
         let button =
             |pos, pressed| Input::PointerButton { pos, button: egui::PointerButton::Primary, pressed, modifiers };
-        self.window.input_mut().modifiers = modifiers;
+        self.window.event(Input::ModifiersChanged(modifiers));
         self.window.event(Input::PointerMoved(from));
         self.frame();
         self.window.event(button(from, true));
@@ -159,7 +159,7 @@ impl Person {
         }
         self.window.event(button(to, false));
         self.frame();
-        self.window.input_mut().modifiers = Modifiers::NONE;
+        self.window.event(Input::ModifiersChanged(Modifiers::NONE));
         self.settle();
     }
 

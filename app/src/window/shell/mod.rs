@@ -6,6 +6,7 @@ mod modals;
 pub(super) mod pages;
 mod settings;
 mod shortcuts;
+pub(super) mod style;
 pub(super) mod welcome;
 
 pub(super) use bars::bars;
