@@ -209,3 +209,11 @@ pub(crate) mod status {
 pub(crate) const OFFLINE: &str = "Offline — nothing leaves this computer";
 /// For times that were not taken.
 pub(crate) const NOT_MEASURED: &str = "not measured";
+
+/// The canvas.
+pub(crate) mod canvas {
+    /// Its accessible name.
+    pub(crate) const NAME: &str = "Page canvas";
+    /// Over the reason why a page cannot be shown.
+    pub(crate) const NO_PICTURE: &str = "This page cannot be shown";
+}
