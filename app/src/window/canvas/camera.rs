@@ -61,7 +61,7 @@ pub(super) fn remember(context: &Context, placement: Placement) {
 /// Lasts from the press to the release, both included.
 pub(super) fn panning(ui: &Ui, canvas: Rect) -> bool {
     let id = Id::unique("canvas pan");
-    let ready = !ui.egui_wants_keyboard_input() && ui.input(|input| input.key_down(Key::Space));
+    let ready = !ui.text_edit_focused() && ui.input(|input| input.key_down(Key::Space));
     let over = ui.rect_contains_pointer(canvas);
     let held: Option<PointerButton> = ui.data(|data| data.get_temp(id));
     let pressed = || {

@@ -59,14 +59,14 @@ impl<'a> Sheet<'a> {
 
     /// Paints it.
     pub(super) fn paint(&self, ui: &mut Ui, placement: Placement, page: &Page) {
-        ui.painter().rect_filled(placement.canvas, 0.0, colours::desk(ui.visuals()));
         match self {
             Self::Whole(pyramid) => {
-                paper(ui, placement);
+                desk(ui, placement);
                 gpu::page(ui, placement, pyramid);
             }
             Self::Coming { key, thumbnail, .. } => {
-                paper(ui, placement);
+                desk(ui, placement);
+                ui.painter().rect_filled(near(placement), 0.0, colours::PAPER);
                 if let Some(thumbnail) = thumbnail {
                     preview(ui, placement, *key, thumbnail);
                 }
@@ -75,18 +75,35 @@ impl<'a> Sheet<'a> {
                 ui.painter().circle_filled(middle, 22.0, colours::PAPER.gamma_multiply(0.8));
                 Spinner::new().color(colours::PAPER_INK_WEAK).paint_at(ui, ring);
             }
-            Self::Failed => failure(ui, placement.canvas, page.error.as_deref().unwrap_or_default()),
+            Self::Failed => {
+                ui.painter().rect_filled(placement.canvas, 0.0, colours::desk(ui.visuals()));
+                failure(ui, placement.canvas, page.error.as_deref().unwrap_or_default());
+            }
         }
     }
 }
 
-/// The blank sheet with its shadow.
-fn paper(ui: &Ui, placement: Placement) {
-    // Far beyond the canvas nothing is seen of it, and numbers stay small.
-    let sheet = placement.page.intersect(placement.canvas.expand(64.0));
+/// The page's rectangle, cut off where nothing is seen of it, so that numbers stay small.
+fn near(placement: Placement) -> Rect {
+    placement.page.intersect(placement.canvas.expand(64.0))
+}
+
+/// What the sheet lies on, with the sheet's shadow and edge; not under the sheet itself, where it would cost time unseen.
+fn desk(ui: &Ui, placement: Placement) {
+    let (canvas, sheet) = (placement.canvas, near(placement));
     let shadow = Shadow { offset: [0, 2], blur: 12, spread: 0, color: colours::sheet_shadow(ui.visuals()) };
-    ui.painter().add(shadow.as_shape(sheet, 0));
-    ui.painter().rect(sheet, 0.0, colours::PAPER, (1.0, colours::sheet_edge(ui.visuals())), StrokeKind::Outside);
+    let (above, rest) = canvas.split_top_bottom_at_y(sheet.top());
+    let (rest, below) = rest.split_top_bottom_at_y(sheet.bottom());
+    let (left, rest) = rest.split_left_right_at_x(sheet.left());
+    let (_, right) = rest.split_left_right_at_x(sheet.right());
+    for side in [above, below, left, right].map(|side| side.intersect(canvas)) {
+        if side.is_positive() {
+            let painter = ui.painter().with_clip_rect(side);
+            painter.rect_filled(canvas, 0.0, colours::desk(ui.visuals()));
+            painter.add(shadow.as_shape(sheet, 0));
+        }
+    }
+    ui.painter().rect_stroke(sheet, 0.0, (1.0, colours::sheet_edge(ui.visuals())), StrokeKind::Outside);
 }
 
 fn preview(ui: &Ui, placement: Placement, key: PageKey, thumbnail: &Thumbnail) {

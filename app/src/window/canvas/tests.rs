@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use eframe::egui::{self, Color32, Event, Modifiers, MouseWheelUnit, PointerButton, Pos2, Rect, Vec2, pos2, vec2};
+use eframe::egui_wgpu::{Renderer, RendererOptions};
+use eframe::wgpu::TextureFormat;
 use egui_kittest::kittest::Queryable as _;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
 use egui_kittest::{Harness, HarnessBuilder};
@@ -17,12 +19,23 @@ use crate::window::project::{DocumentId, DocumentState, Page, PageKey};
 use crate::window::sheets::Sheet;
 use crate::window::state::{Camera, Fit};
 
-/// The canvas with actions applied as the window would.
-fn harness(builder: HarnessBuilder<State>, state: State) -> Harness<'static, State> {
-    let render_state = create_render_state(default_wgpu_setup(), eframe::egui_wgpu::RendererOptions::PREDICTABLE);
+/// A device that draws into pictures of this format, or the one egui likes best.
+fn renderer(format: Option<TextureFormat>) -> WgpuTestRenderer {
+    let options = RendererOptions::PREDICTABLE;
+    let mut render_state = create_render_state(default_wgpu_setup(), options);
+    if let Some(format) = format {
+        let renderer = Renderer::new(&render_state.device, format, options);
+        render_state.renderer = Arc::new(egui::mutex::RwLock::new(renderer));
+        render_state.target_format = format;
+    }
     prepare(&render_state);
     prepare(&render_state); // once is enough, twice does no harm
-    builder.renderer(WgpuTestRenderer::from_render_state(render_state)).build_ui_state(canvas, state)
+    WgpuTestRenderer::from_render_state(render_state)
+}
+
+/// The canvas with actions applied as the window would.
+fn harness(builder: HarnessBuilder<State>, state: State) -> Harness<'static, State> {
+    builder.renderer(renderer(None)).build_ui_state(canvas, state)
 }
 
 fn canvas(ui: &mut Ui, state: &mut State) {
@@ -83,18 +96,25 @@ fn page_on_screen(harness: &Harness<'_, State>, size: [u32; 2]) -> Rect {
 
 #[test]
 fn white_grey_and_black_come_out_as_they_are() {
-    for (value, zoom, pixels_per_point) in
-        [(255, 0.3, 1.0), (128, 0.7, 1.0), (0, 1.0, 2.0), (77, 5.3, 1.5), (255, 1.37, 1.25)]
-    {
-        let image = RgbImage::from_pixel(900, 1100, Rgb([value, value, value]));
+    let encoding = Some(TextureFormat::Rgba8UnormSrgb); // a target that encodes by itself
+    for (value, zoom, pixels_per_point, format) in [
+        (255, 0.3, 1.0, None),
+        (128, 0.7, 1.0, None),
+        (0, 1.0, 2.0, None),
+        (77, 5.3, 1.5, None),
+        (255, 1.37, 1.25, encoding),
+        (128, 0.7, 1.0, encoding),
+        (9, 5.3, 1.0, encoding),
+    ] {
+        let state = raster(RgbImage::from_pixel(900, 1100, Rgb([value; 3])), free(zoom));
         let builder = Harness::builder().with_size(vec2(320.0, 240.0)).with_pixels_per_point(pixels_per_point);
-        let mut harness = harness(builder, raster(image, free(zoom)));
+        let mut harness = builder.renderer(renderer(format)).build_ui_state(canvas, state);
         let picture = render(&mut harness);
         let page = page_on_screen(&harness, [900, 1100]);
         let mut seen = 0;
         for (x, y, pixel) in picture.enumerate_pixels() {
             if page.shrink(1.0).contains(pos2(x as f32 + 0.5, y as f32 + 0.5)) {
-                assert_eq!(pixel.0, [value, value, value, 255], "at {x}, {y}, zoom {zoom}");
+                assert_eq!(pixel.0, [value, value, value, 255], "at {x}, {y}, zoom {zoom}, {format:?}");
                 seen += 1;
             }
         }
@@ -182,9 +202,7 @@ fn a_coarse_picture_stands_in_while_tiles_arrive() {
 /// Renders marks alone on white.
 fn marks(pixels_per_point: f32, size: Vec2, marks: Vec<Highlight>) -> RgbaImage {
     let builder = Harness::builder().with_size(size).with_pixels_per_point(pixels_per_point);
-    let render_state = create_render_state(default_wgpu_setup(), eframe::egui_wgpu::RendererOptions::PREDICTABLE);
-    prepare(&render_state);
-    let mut harness = builder.renderer(WgpuTestRenderer::from_render_state(render_state)).build_ui(move |ui| {
+    let mut harness = builder.renderer(renderer(None)).build_ui(move |ui| {
         let rect = ui.ctx().content_rect();
         ui.set_clip_rect(rect);
         ui.painter().rect_filled(rect, 0.0, Color32::WHITE);

@@ -303,6 +303,29 @@ mod tests {
     }
 
     #[test]
+    fn a_walk_over_a_large_page_keeps_within_the_bound() {
+        let full = Tile { level: 0, x: 1, y: 1 }.texels(STRIP).bytes();
+        assert!((MOST + 1) * full <= KEPT, "the largest view and its coarsest level");
+        let mut cache = Cache::<Tile, ()>::default();
+        for step in 0..280 {
+            // Along the strip at full size, on a screen of 3840 × 2160.
+            let view = view(1.0, Rect::from_min_size(pos2(step as f32 * 100.0, 900.0), vec2(3840.0, 2160.0)));
+            cache.tick();
+            let wanted = view.wanted();
+            for tile in &wanted {
+                if cache.find(*tile).is_none() {
+                    let scale = 1 << tile.level;
+                    cache.keep(*tile, (), tile.texels(STRIP.map(|side| side.div_ceil(scale))).bytes());
+                }
+            }
+            cache.shrink(KEPT);
+            assert!(cache.bytes() <= KEPT && wanted.iter().all(|tile| cache.find(*tile).is_some()));
+        }
+        assert!(cache.bytes() > KEPT / 2, "what was passed is kept while there is room");
+        assert!(cache.find(Tile { level: 0, x: 0, y: 2 }).is_none(), "where the walk began is gone");
+    }
+
+    #[test]
     fn what_is_missing_shows_the_nearest_level_that_there_is() {
         let view = view(0.25, Rect::from_min_size(Pos2::ZERO, vec2(100.0, 100.0)));
         assert_eq!(view.layers(true), [2]);
