@@ -1,6 +1,6 @@
 //! What the pointer and the zoom commands do to the camera.
 
-use eframe::egui::{Context, CursorIcon, Id, Key, PointerButton, Rect, Ui, Vec2};
+use eframe::egui::{Context, CursorIcon, Id, Key, PointerButton, Rect, Ui, Vec2, vec2};
 
 use super::placement::Placement;
 use crate::window::state::{Camera, Fit};
@@ -9,6 +9,8 @@ use crate::window::state::{Camera, Fit};
 const STEPS: [f32; 15] = [0.05, 0.10, 0.25, 0.33, 0.50, 0.67, 0.75, 1.00, 1.25, 1.50, 2.00, 3.00, 4.00, 6.00, 8.00];
 /// A zoom this near to a step is at it.
 const AT: f32 = 1.005;
+/// Points by which an arrow key moves the page.
+const ARROW: f32 = 60.0;
 
 /// A zoom command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +87,19 @@ pub(super) fn panning(ui: &Ui, canvas: Rect) -> bool {
     button.is_some()
 }
 
-/// The camera after what wheel, touch pad and a panning pointer did in this frame; none when the page stays as it lies.
-pub(super) fn steered(ui: &Ui, placement: Placement, camera: &Camera, panning: bool) -> Option<Camera> {
-    let mut pan = Vec2::ZERO;
+/// How far the arrow keys move the page in this frame, points; they do while they mean nothing to another control.
+pub(super) fn arrows(ui: &Ui, canvas: Id) -> Vec2 {
+    if ui.memory(|memory| memory.focused()).is_some_and(|focused| focused != canvas) {
+        return Vec2::ZERO;
+    }
+    let pressed = |key| ui.input(|input| input.modifiers.is_none() && input.key_pressed(key));
+    let axis = |back, forth| f32::from(i8::from(pressed(back)) - i8::from(pressed(forth)));
+    ARROW * vec2(axis(Key::ArrowLeft, Key::ArrowRight), axis(Key::ArrowUp, Key::ArrowDown))
+}
+
+/// The camera after what wheel, touch pad and a panning pointer did in this frame, and after the keys moved it by `pan`
+/// points; none when nothing did.
+pub(super) fn steered(ui: &Ui, placement: Placement, camera: &Camera, mut pan: Vec2, panning: bool) -> Option<Camera> {
     let mut factor = 1.0;
     if panning {
         pan += ui.input(|input| input.pointer.delta());

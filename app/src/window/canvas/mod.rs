@@ -10,7 +10,7 @@ mod sheet;
 mod tests;
 mod tiles;
 
-use eframe::egui::{Id, Role, Sense, Ui, UiBuilder, WidgetInfo};
+use eframe::egui::{Id, Role, Sense, Ui, UiBuilder, Vec2, WidgetInfo};
 
 use super::action::{Action, Actions};
 use super::state::State;
@@ -31,7 +31,10 @@ pub(crate) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
     let place = |camera| Placement::new(camera, sheet.size(), rect, ui.pixels_per_point());
     let mut placement = place(&state.view.camera);
     let panning = camera::panning(&ui, rect);
-    if let Some(camera) = camera::steered(&ui, placement, &state.view.camera, panning) {
+    // With regions selected the arrows are theirs.
+    let keys = state.view.selection.is_empty() && state.modal.is_none();
+    let pan = if keys { camera::arrows(&ui, canvas.id) } else { Vec2::ZERO };
+    if let Some(camera) = camera::steered(&ui, placement, &state.view.camera, pan, panning) {
         let moved = place(&camera);
         if moved != placement {
             placement = moved;

@@ -174,6 +174,28 @@ fn tiles_meet_without_a_seam() {
 }
 
 #[test]
+fn a_strip_wider_than_any_texture_is_drawn_to_its_end() {
+    let value = |x: u32| [(x / 37 % 256) as u8, (x / 256) as u8, 90];
+    let image = RgbImage::from_fn(20_000, 90, |x, _| Rgb(value(x)));
+    let camera = Camera { centre: vec2(1.0, 0.5), ..free(8.0) };
+    let mut end = harness(Harness::builder().with_size(vec2(300.0, 200.0)), raster(image.clone(), camera));
+    let picture = render(&mut end);
+    let page = page_on_screen(&end, [20_000, 90]);
+    assert!((page.right() - 284.0).abs() < 1.0, "{page:?}");
+    let at = |from_right: u32| picture.get_pixel(page.right() as u32 - 8 * from_right - 4, 100).0;
+    for from_right in [0, 1, 20, 34] {
+        let [r, g, b] = value(19_999 - from_right);
+        assert_eq!(at(from_right), [r, g, b, 255]);
+    }
+    let mut whole = harness(Harness::builder().with_size(vec2(1032.0, 200.0)), raster(image, Camera::default()));
+    let picture = render(&mut whole);
+    for (x, page_x) in [(16 + 100, 2_000), (16 + 900, 18_000)] {
+        let green = picture.get_pixel(x, 100).0[1];
+        assert!(green.abs_diff(value(page_x)[1]) <= 1, "{green} at {page_x}");
+    }
+}
+
+#[test]
 fn above_four_hundred_percent_pixels_are_squares() {
     let image = RgbImage::from_fn(64, 64, |x, y| Rgb([if (x + y) % 2 == 0 { 255 } else { 0 }; 3]));
     for (zoom, crisp) in [(6.0, true), (3.5, false)] {
@@ -391,6 +413,22 @@ fn the_middle_button_and_the_space_bar_move_the_page() {
     assert_eq!(drag(&mut harness, PointerButton::Primary), vec2(-40.0, 50.0));
     harness.key_up(egui::Key::Space);
     assert_eq!(drag(&mut harness, PointerButton::Primary), Vec2::ZERO, "that is for regions");
+}
+
+#[test]
+fn arrow_keys_move_the_page_unless_regions_are_selected() {
+    let mut harness = plain(free(1.0));
+    harness.run();
+    let press = |harness: &mut Harness<'_, State>, key| {
+        let before = placement(harness).page.min;
+        harness.key_press(key);
+        harness.run();
+        placement(harness).page.min - before
+    };
+    assert_eq!(press(&mut harness, egui::Key::ArrowDown), vec2(0.0, -60.0));
+    assert_eq!(press(&mut harness, egui::Key::ArrowLeft), vec2(60.0, 0.0));
+    harness.state_mut().view.selection.insert(crate::window::project::RegionId(1));
+    assert_eq!(press(&mut harness, egui::Key::ArrowDown), Vec2::ZERO);
 }
 
 #[test]

@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(tiles, [Tile { level: 0, x: 58, y: 0 }, Tile { level: 0, x: 58, y: 1 }]);
         assert_eq!(near.wanted()[0], Tile { level: 6, x: 0, y: 0 }, "something coarse first");
 
-        // A screen of 8000 × 4000 pixels: level 0 would take 1000 / 512 … tiles of 16 × 8 = 128 and a row or two more.
+        // 32 × 8 tiles of level 0 are too many; a quarter of that at level 1 is not.
         let huge = view(1.0, Rect::from_min_size(pos2(100.0, 0.0), vec2(16_000.0, 4_000.0)));
         assert!(huge.level() > 0 && huge.covering(huge.level()).len() <= MOST);
     }
