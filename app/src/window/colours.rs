@@ -65,6 +65,24 @@ pub(crate) const REJECTED: Color32 = Color32::from_rgb(0xd6, 0x27, 0x28);
 /// The page's ground.
 pub(crate) const PAPER: Color32 = Color32::WHITE;
 
+/// Quiet signs on the page's ground.
+pub(crate) const PAPER_INK_WEAK: Color32 = Color32::from_gray(0x8c);
+
+/// What the sheet lies on.
+pub(crate) fn desk(visuals: &Visuals) -> Color32 {
+    Color32::from_gray(if visuals.dark_mode { 0x14 } else { 0xe6 })
+}
+
+/// The line around the sheet.
+pub(crate) fn sheet_edge(visuals: &Visuals) -> Color32 {
+    Color32::from_gray(if visuals.dark_mode { 0x50 } else { 0xc4 })
+}
+
+/// The sheet's shadow on what it lies on.
+pub(crate) fn sheet_shadow(visuals: &Visuals) -> Color32 {
+    Color32::from_black_alpha(if visuals.dark_mode { 0x90 } else { 0x30 })
+}
+
 /// A region's colour on the page, by what is done with it.
 pub(crate) fn role(role: engine::region::Role) -> Color32 {
     use engine::region::Role;

@@ -86,7 +86,7 @@ pub(crate) enum Tool {
 pub(crate) struct Camera {
     /// Whether the zoom follows the canvas.
     pub(crate) fit: Fit,
-    /// Screen points per page pixel where `fit` is [`Fit::Free`].
+    /// Physical screen pixels per page pixel where `fit` is [`Fit::Free`]; 1 is "100 %" at every scaling of the screen.
     pub(crate) zoom: f32,
     /// The page point at the canvas's centre, as a share of the page's width and height.
     pub(crate) centre: Vec2,

@@ -499,3 +499,11 @@ pub(crate) mod librarian {
     pub(crate) const DOCUMENT_STOPPED: &str = "an internal error stopped this document";
     pub(crate) const PAGE_STOPPED: &str = "an internal error stopped this page";
 }
+
+/// The canvas.
+pub(crate) mod canvas {
+    /// Its accessible name.
+    pub(crate) const NAME: &str = "Page canvas";
+    /// Over the reason why a page cannot be shown.
+    pub(crate) const NO_PICTURE: &str = "This page cannot be shown";
+}
