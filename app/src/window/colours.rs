@@ -76,3 +76,14 @@ pub(crate) fn role(role: engine::region::Role) -> Color32 {
         Role::Furniture => Color32::from_rgb(0x80, 0x80, 0x80),
     }
 }
+
+/// The parts of a time bar, one after another; each is named with its number beside the bar.
+pub(crate) fn stage(place: usize, visuals: &Visuals) -> Color32 {
+    const ROUNDS: [u32; 4] = [3, 1, 0, 2];
+    round(ROUNDS[place % ROUNDS.len()], visuals)
+}
+
+/// A bar's outline where nothing fills it.
+pub(crate) fn outline(visuals: &Visuals) -> Color32 {
+    visuals.widgets.noninteractive.fg_stroke.color.gamma_multiply(0.7)
+}
