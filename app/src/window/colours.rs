@@ -87,3 +87,8 @@ pub(crate) fn stage(place: usize, visuals: &Visuals) -> Color32 {
 pub(crate) fn outline(visuals: &Visuals) -> Color32 {
     visuals.widgets.noninteractive.fg_stroke.color.gamma_multiply(0.7)
 }
+
+/// The check mark where two ways gave the same.
+pub(crate) fn same(visuals: &Visuals) -> Color32 {
+    round(2, visuals)
+}

@@ -346,3 +346,98 @@ pub(crate) mod rounds {
         }
     }
 }
+
+/// The race.
+pub(crate) mod race {
+    use super::rounds::{count, ms};
+    use crate::window::race::Way;
+
+    pub(crate) const TITLE: &str = "Race";
+    pub(crate) const WAITING: &str = "The engine is starting";
+    pub(crate) const DONE: &str = "Each way was measured alone, one after the other; the median counts";
+    pub(crate) const STOPPED: &str = "Stopped; what was measured so far stays";
+    pub(crate) const GONE: &str = "The engine has stopped; start the program again";
+    pub(crate) const NOTHING: &str = "There is no text in this region that the model would be asked to read";
+
+    pub(crate) const DECODING: &str = "Decoding";
+    pub(crate) const DECODING_HELP: &str = "Time of all decoder forwards: the median, and the shortest and the longest";
+    pub(crate) const ALL_RUNS: &str = "All runs";
+    pub(crate) const ALL_RUNS_HELP: &str = "The decoding time of each run, in order";
+    pub(crate) const VISION: &str = "Vision";
+    pub(crate) const VISION_HELP: &str = "The picture's way to the decoder, the same for both";
+    pub(crate) const PREFILL: &str = "Prefill";
+    pub(crate) const PREFILL_HELP: &str = "The prompt's forward, the same for both";
+    pub(crate) const WHOLE: &str = "Whole requests";
+    pub(crate) const WHOLE_HELP: &str = "Vision, prefill and decoding";
+
+    pub(crate) const AGAIN: &str = "Race again";
+    pub(crate) const AGAIN_HELP: &str = "Measure both ways anew";
+    pub(crate) const STOP: &str = "Stop";
+    pub(crate) const STOP_HELP: &str = "Measure no more; what was measured stays";
+    pub(crate) const CLOSE: &str = "Close";
+    pub(crate) const CLOSE_HELP: &str = "Close the race (Esc)";
+    pub(crate) const PLAY: &str = "Play both";
+    pub(crate) const PACE: &str = "Pace of both";
+    pub(crate) const PACE_HELP: &str = "Both are played on one clock from their measured times, vision included; lines that were read side by side follow one another";
+
+    /// Paces at which a race is played, times the measured one.
+    pub(crate) const PACES: [f32; 4] = [1.0, 0.1, 0.01, 0.001];
+
+    /// The name of a way.
+    pub(crate) fn way(way: Way) -> &'static str {
+        match way {
+            Way::Spec => "Draft and verify",
+            Way::Ar => "Autoregressive",
+        }
+    }
+
+    /// What is measured now; the run from 1.
+    pub(crate) fn measuring(way: &str, run: usize, runs: usize) -> String {
+        format!("Measuring: {way}, run {run} of {runs}")
+    }
+
+    /// Why there is only one lane.
+    pub(crate) fn only_ar(reason: &str) -> String {
+        format!("Only the autoregressive lane runs: {reason}")
+    }
+
+    /// The name of a lane's progress bar.
+    pub(crate) fn progress(way: &str) -> String {
+        format!("Progress of {way}")
+    }
+
+    /// A median with its range.
+    pub(crate) fn median(median: f64, shortest: f64, longest: f64) -> String {
+        format!("{} ({} to {})", ms(median), ms(shortest), ms(longest))
+    }
+
+    /// Both ways gave the same.
+    pub(crate) fn same(tokens: usize) -> String {
+        format!("The same {}", count(tokens, "token", "tokens"))
+    }
+
+    /// Where the ways part; both numbers from 1.
+    pub(crate) fn differ(request: usize, token: usize) -> String {
+        format!("The tokens differ, first at token {token} of request {request}")
+    }
+
+    /// The time of draft and verify by that of one by one.
+    pub(crate) fn ratio(ratio: f64, overlap: bool) -> String {
+        let mut text = if (ratio - 1.0).abs() < 0.005 {
+            "Draft and verify took as long as decoding one by one".to_owned()
+        } else if ratio < 1.0 {
+            format!("Draft and verify took {ratio:.2} times the time: {:.2} times as fast", 1.0 / ratio)
+        } else {
+            format!("Draft and verify took {ratio:.2} times the time: it was slower here")
+        };
+        if overlap {
+            text += "; the measured times overlap, so this may be chance";
+        }
+        text
+    }
+
+    /// A pace to choose.
+    pub(crate) fn pace(pace: f32) -> String {
+        if pace == 1.0 { "true pace".to_owned() } else { format!("{:.0} × slower", 1.0 / pace) }
+    }
+}

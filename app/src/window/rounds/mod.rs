@@ -10,7 +10,7 @@ use std::sync::Arc;
 use eframe::egui::{Align, Id, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2};
 
 pub(crate) use chart::{Chart, Ending, Figures, total_ms};
-pub(crate) use controls::command_button;
+pub(crate) use controls::{Icon, icon_button};
 
 use super::action::Actions;
 use super::command::Command;
@@ -49,7 +49,9 @@ pub(crate) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
         if live.is_some() {
             ui.weak(strings::status::READING);
         }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| command_button(ui, state, actions, Command::Race));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            controls::command_button(ui, state, actions, Command::Race)
+        });
     });
     let replay = state.replay.as_ref().filter(|replay| replay.region == region.id && live.is_none());
     let space = ui.available_rect_before_wrap();
