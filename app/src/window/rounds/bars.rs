@@ -27,8 +27,15 @@ const SCALE: f32 = 24.0;
 /// From this height on there is room for the legend.
 const LEGEND: f32 = 100.0;
 
-/// Draws the bars; a click on one asks for a replay at that round.
-pub(super) fn show(ui: &mut Ui, region: RegionId, chart: &Chart, replay: Option<&Replay>, actions: &mut Actions) {
+/// Draws the bars; in a finished region a click on one asks for a replay at that round.
+pub(super) fn show(
+    ui: &mut Ui,
+    region: RegionId,
+    chart: &Chart,
+    finished: bool,
+    replay: Option<&Replay>,
+    actions: &mut Actions,
+) {
     if ui.available_height() >= LEGEND {
         match replay.and_then(|replay| chart.bar_at(replay.at())).and_then(|at| chart.bars.get(at)) {
             Some(bar) => {
@@ -40,6 +47,8 @@ pub(super) fn show(ui: &mut Ui, region: RegionId, chart: &Chart, replay: Option<
             None => legend(ui, chart.figures.drafts()),
         }
     }
+    // There is nothing to replay of a region that is still being read.
+    let sense = if finished { Sense::click() } else { Sense::hover() };
     let tallest = chart.tallest().max(LOWEST);
     let space = ui.available_rect_before_wrap();
     let ruler = ui.painter().clone();
@@ -48,11 +57,12 @@ pub(super) fn show(ui: &mut Ui, region: RegionId, chart: &Chart, replay: Option<
     ui.scope_builder(eframe::egui::UiBuilder::new().max_rect(space.with_min_x(space.left() + SCALE)), |ui| {
         scroll.show_viewport(ui, |ui, viewport| {
             let (rect, response) =
-                ui.allocate_exact_size(vec2(right.max(viewport.width()), ui.available_height()), Sense::click());
+                ui.allocate_exact_size(vec2(right.max(viewport.width()), ui.available_height()), sense);
             let tally = &chart.figures.tally;
             response.widget_info(|| {
                 let summary = words::summary(chart.figures.rounds, tally.requests, tally.tokens, tally.forwards);
-                WidgetInfo::labeled(Role::Button, ui.is_enabled(), summary)
+                let role = if finished { Role::Button } else { Role::Image };
+                WidgetInfo::labeled(role, ui.is_enabled(), summary)
             });
             let area = Rect::from_min_max(rect.min + vec2(0.0, 4.0), rect.max - vec2(0.0, FOOT));
             let unit = area.height() / tallest as f32;
@@ -86,13 +96,13 @@ pub(super) fn show(ui: &mut Ui, region: RegionId, chart: &Chart, replay: Option<
             }
             let under = response.hover_pos().or(response.interact_pointer_pos());
             let under = under.and_then(|pointer| under_pointer(chart, pointer.x - rect.left()));
-            if response.clicked()
-                && let Some(bar) = under.or(chart.bars.first())
-            {
+            if response.clicked() {
                 if replay.is_none() {
                     actions.ask(Action::Replay(ReplayAsk::Open(region)));
                 }
-                actions.ask(Action::Replay(ReplayAsk::Seek(bar.done_at)));
+                if let Some(bar) = under {
+                    actions.ask(Action::Replay(ReplayAsk::Seek(bar.done_at)));
+                }
             }
             if let Some(bar) = under {
                 response.on_hover_text_at_pointer(chart.describe(bar));

@@ -62,14 +62,14 @@ pub(crate) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
         within(ui, body.with_max_x(middle - 12.0), |ui| {
             ScrollArea::vertical().id_salt("figures").show(ui, |ui| figures::show(ui, &chart.figures));
         });
-        within(ui, body.with_min_x(middle), |ui| bars::show(ui, region.id, &chart, replay, actions));
+        within(ui, body.with_min_x(middle), |ui| bars::show(ui, region.id, &chart, live.is_none(), replay, actions));
     } else {
         // The bars keep at least the lower half.
         let middle = body.center().y;
         within(ui, body.with_max_y(middle), |ui| {
             ScrollArea::vertical().id_salt("figures").show(ui, |ui| figures::show(ui, &chart.figures));
         });
-        within(ui, body.with_min_y(middle), |ui| bars::show(ui, region.id, &chart, replay, actions));
+        within(ui, body.with_min_y(middle), |ui| bars::show(ui, region.id, &chart, live.is_none(), replay, actions));
     }
     if live.is_none() {
         let row = Rect::from_min_max(pos2(space.left(), body.bottom()), space.max);

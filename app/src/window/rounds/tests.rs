@@ -101,9 +101,9 @@ fn a_region_that_is_being_read_fills_its_bars() {
     for step in round(5.0, 0, 0, 0, 1) {
         state.live.step(id, 0, step.at_ms, step.what);
     }
-    let panel = Panel::new(state);
+    let mut panel = Panel::new(state);
     assert!(panel.shows(strings::status::READING));
-    assert!(panel.shows("1 round in 1 request: 1 token, 0 forwards"));
+    assert!(panel.click("1 round in 1 request: 1 token, 0 forwards").is_empty());
     assert!(!panel.shows("Play rounds"));
 }
 
@@ -193,4 +193,39 @@ fn two_thousand_rounds_fit_and_low_and_narrow_panels_too() {
         state.replay = Some(replay);
         Panel::sized(state, size);
     }
+}
+
+#[test]
+fn a_panel_keeps_the_height_that_it_was_given() {
+    for height in [120.0, 220.0, 400.0] {
+        let (state, _) = replaying(50);
+        let heights = Rc::new(RefCell::new(Vec::new()));
+        let told = Rc::clone(&heights);
+        let mut actions = Actions::default();
+        let mut harness = Harness::builder().with_size([1280.0, 820.0]).build_ui(move |ui| {
+            let panel = eframe::egui::Panel::bottom("rounds").default_size(height).resizable(true);
+            let panel = panel.show(ui, |ui| show(ui, &state, &mut actions));
+            told.borrow_mut().push(panel.response.rect.height());
+        });
+        harness.run_steps(10);
+        let heights = heights.take();
+        assert!(heights.iter().all(|seen| (seen - height).abs() < 12.0), "{heights:?}");
+        assert_eq!(heights.last(), heights.get(3), "{heights:?}");
+    }
+}
+
+#[test]
+fn the_bar_of_the_replay_comes_into_view() {
+    let (mut state, id) = window(Some(requests(2000, 20)));
+    state.replay = Some(Replay::open(id, requests(2000, 20)));
+    let mut panel = Panel::new(state);
+    let left = |panel: &Panel| panel.harness.get_by_label_contains("2000 rounds").rect().left();
+    let before = left(&panel);
+    // The last round's bar is the 2000th, and 19 requests begin before it.
+    if let Some(replay) = &mut panel.state.borrow_mut().replay {
+        replay.ask(ReplayAsk::Seek(usize::MAX));
+    }
+    panel.harness.run();
+    let bar = left(&panel) + 1999.0 * 11.0 + 19.0 * 9.0;
+    assert!(before > 0.0 && (before..690.0).contains(&bar), "{bar}");
 }
