@@ -119,3 +119,19 @@ pub(crate) fn error(visuals: &Visuals) -> Color32 {
 pub(crate) fn edge(visuals: &Visuals) -> Color32 {
     if visuals.dark_mode { Color32::from_gray(0x60) } else { Color32::from_gray(0xb4) }
 }
+
+/// The parts of a time bar, one after another; each is named with its number beside the bar.
+pub(crate) fn stage(place: usize, visuals: &Visuals) -> Color32 {
+    const ROUNDS: [u32; 4] = [3, 1, 0, 2];
+    round(ROUNDS[place % ROUNDS.len()], visuals)
+}
+
+/// A bar's outline where nothing fills it.
+pub(crate) fn outline(visuals: &Visuals) -> Color32 {
+    visuals.widgets.noninteractive.fg_stroke.color.gamma_multiply(0.7)
+}
+
+/// The check mark where two ways gave the same.
+pub(crate) fn same(visuals: &Visuals) -> Color32 {
+    round(2, visuals)
+}
