@@ -253,3 +253,27 @@ pub(crate) mod hover_card {
         format!("{forwards}, {tokens} {unit}")
     }
 }
+
+/// Boxes on the page.
+pub(crate) mod regions {
+    pub(crate) const READ: &str = "Recognize";
+    pub(crate) const READ_AGAIN: &str = "Recognize again";
+    pub(crate) const READ_AS: &str = "Recognize as";
+    pub(crate) const KIND: &str = "Type";
+    pub(crate) const LEAVE_OUT: &str = "Leave out of the document";
+    pub(crate) const TAKE_IN: &str = "Take into the document";
+
+    pub(crate) fn number(number: usize) -> String {
+        number.to_string()
+    }
+
+    /// What a screen reader says of a box.
+    pub(crate) fn name(number: usize, kind: &str, state: &str) -> String {
+        format!("Region {number}: {kind}, {state}")
+    }
+
+    /// Beside the pointer while a box is drawn or resized.
+    pub(crate) fn size(width: u32, height: u32) -> String {
+        format!("{width} × {height} px")
+    }
+}
