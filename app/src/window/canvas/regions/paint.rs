@@ -46,7 +46,7 @@ pub(super) fn outline(painter: &Painter, on_screen: Rect, role: Role, look: Look
     };
     let stroke = Stroke::new(width, colour.gamma_multiply(dim));
     if look.strong() {
-        painter.rect_filled(on_screen, 0.0, colour.gamma_multiply(0.1));
+        painter.rect_filled(on_screen, 0.0, colour.gamma_multiply(0.07));
     }
     if role == Role::Furniture {
         let corners = [
@@ -85,7 +85,7 @@ pub(super) fn tag(
     let drawing = if cue.is_drawn() { side + PADDING.x } else { 0.0 };
     let short = number.size().x + drawing + 2.0 * PADDING.x;
     let height = number.size().y + 2.0 * PADDING.y;
-    if !look.strong() && (on_screen.height() < 0.75 * height || on_screen.width() < short) {
+    if !look.strong() && (on_screen.height() < height || on_screen.width() < short) {
         return;
     }
     let mut words: Vec<Arc<Galley>> = vec![number];

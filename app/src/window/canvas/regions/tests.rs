@@ -145,7 +145,7 @@ fn at(harness: &Harness<'_, Desk>, x: f32, y: f32) -> Pos2 {
 fn button(harness: &mut Harness<'_, Desk>, pos: Pos2, button: PointerButton, pressed: bool, modifiers: Modifiers) {
     harness.event(Event::ModifiersChanged(modifiers));
     harness.event(Event::PointerButton { pos, button, pressed, modifiers });
-    harness.run();
+    harness.run_steps(2);
 }
 
 /// A second passes: the next click is no double click.
@@ -160,7 +160,7 @@ fn press(harness: &mut Harness<'_, Desk>, from: Pos2, modifiers: Modifiers) {
 
 fn move_to(harness: &mut Harness<'_, Desk>, to: Pos2) {
     harness.hover_at(to);
-    harness.run();
+    harness.run_steps(2);
 }
 
 fn release(harness: &mut Harness<'_, Desk>, to: Pos2) {
