@@ -135,3 +135,17 @@ pub(crate) fn outline(visuals: &Visuals) -> Color32 {
 pub(crate) fn same(visuals: &Visuals) -> Color32 {
     round(2, visuals)
 }
+
+/// The ground of a region's tag: its colour, dark enough for small letters in [`ON_TAG`].
+pub(crate) fn tag(of: engine::region::Role) -> Color32 {
+    role(of).lerp_to_gamma(Color32::BLACK, 0.3)
+}
+
+/// Words on a region's tag.
+pub(crate) const ON_TAG: Color32 = Color32::WHITE;
+
+/// Words on the page that have no round's colour.
+pub(crate) const INK: Color32 = Color32::from_rgb(0x22, 0x22, 0x22);
+
+/// Drafts on the page.
+pub(crate) const GHOST_ON_PAPER: Color32 = Color32::from_rgb(0x8c, 0x8c, 0x8c);

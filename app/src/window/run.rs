@@ -94,6 +94,11 @@ impl Run {
         }
     }
 
+    /// The regions of the page that is being read, finished ones too.
+    pub(crate) fn targets(&self) -> &[RegionId] {
+        &self.targets
+    }
+
     /// The region of the project that a request belongs to.
     fn target(&self, id: RequestId) -> Option<RegionId> {
         (self.page.map(|key| key.page) == Some(id.page)).then(|| self.targets.get(id.region).copied()).flatten()

@@ -46,13 +46,7 @@ pub(crate) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
     sheet.paint(&mut ui, placement, page);
     // A pointer that moves the page does nothing to regions.
     let still = panning.then(|| ui.interact(rect, Id::unique("canvas still"), Sense::hover()));
-    regions::show(&mut ui, still.as_ref().unwrap_or(&canvas), placement, state, actions);
     overlay::paint(&ui, placement, state);
+    regions::show(&mut ui, still.as_ref().unwrap_or(&canvas), placement, state, actions);
     sheet::notice(&mut ui, rect, page, &sheet);
-}
-
-/// The zoom that is shown, percent of screen pixels per page pixel.
-pub(crate) fn percent(context: &eframe::egui::Context) -> Option<f32> {
-    let _ = context;
-    None
 }

@@ -68,7 +68,7 @@ fn looking_at(page: Page) -> (State, PageKey) {
 fn raster(image: RgbImage, camera: Camera) -> State {
     let page = Page { size: Some([image.width(), image.height()]), ..Page::default() };
     let (mut state, key) = looking_at(page);
-    let sheet = Sheet { turn: engine::document::Turn::None, dpi: 200.0, pyramid: Arc::new(image.into()) };
+    let sheet = Sheet { turn: engine::document::Turn::None, dpi: 200, pyramid: Arc::new(image.into()) };
     state.sheets.keep_full(key, sheet);
     state.view.camera = camera;
     state
@@ -464,7 +464,7 @@ fn a_notice_stands_over_the_page() {
     let page = Page { notice: Some("Read at 150 dpi, because the page is very large.".to_owned()), ..Page::default() };
     let (mut state, key) = looking_at(page);
     let pyramid = Arc::new(RgbImage::from_pixel(80, 60, Rgb([255; 3])).into());
-    state.sheets.keep_full(key, Sheet { turn: engine::document::Turn::None, dpi: 150.0, pyramid });
+    state.sheets.keep_full(key, Sheet { turn: engine::document::Turn::None, dpi: 150, pyramid });
     let harness = Harness::builder().build_ui_state(canvas, state);
     harness.get_by_label("Read at 150 dpi, because the page is very large.");
     harness.get_by_label(words::NAME);

@@ -133,7 +133,7 @@ fn race() -> Race {
 
 fn race_of(state: &State, id: RegionId) -> Race {
     let key = state.view.page.unwrap_or(PageKey { document: DocumentId(1), page: 0 });
-    let order = PageOrder { page: 0, turn: Turn::None, regions: Some(Vec::new()) };
+    let order = PageOrder { page: 0, turn: Turn::None, dpi: 200.0, regions: Some(Vec::new()) };
     Race::new(id, key, Job { pages: Pages::Ordered(vec![order]), ..Job::new(Source::Path("two.png".into())) })
 }
 
@@ -443,7 +443,7 @@ fn the_bundled_checkpoint_races_to_the_same_tokens() {
     let reader = EngineReader::start(&args).unwrap();
     let bytes = include_bytes!("../../../../assets/samples/gravity-sample.pdf").to_vec();
     let title = Region::new(Label::DocTitle, Rect::new(161, 184, 742, 242));
-    let order = PageOrder { page: 0, turn: Turn::None, regions: Some(vec![title]) };
+    let order = PageOrder { page: 0, turn: Turn::None, dpi: 200.0, regions: Some(vec![title]) };
     let source = Source::Bytes { name: "sample.pdf".to_owned(), bytes };
     let job = Job { pages: Pages::Ordered(vec![order]), ..Job::new(source) };
     let mut race = Race::new(RegionId(1), PageKey { document: DocumentId(1), page: 0 }, job);

@@ -174,8 +174,8 @@ fn pager(ui: &mut Ui, state: &State, actions: &mut Actions) {
 fn zoom(ui: &mut Ui, state: &State, actions: &mut Actions) {
     let out = command_button(ui, Command::ZoomOut, "−", state, actions);
     name(&out, Command::ZoomOut.label());
-    let percent = canvas::percent(ui.ctx()).filter(|_| state.page().is_some());
-    let text = percent.map_or("–".to_owned(), |percent| format!("{percent:.0} %"));
+    let percent = canvas::camera::percent(ui.ctx()).filter(|_| state.page().is_some());
+    let text = percent.map_or("–".to_owned(), |percent| format!("{percent} %"));
     ui.add_enabled_ui(state.page().is_some(), |ui| {
         let menu = ui.menu_button(text, |ui| {
             for command in [Command::FitPage, Command::FitWidth, Command::ActualSize, Command::ZoomIn, Command::ZoomOut]
