@@ -94,6 +94,8 @@ impl Window {
             wanted_page: None,
             wanted_thumbnails: Vec::new(),
         };
+        // Zooming is a command of the page; text has its own size in the settings.
+        window.context.options_mut(|options| options.zoom_with_keyboard = false);
         shell::style::set(&window.context);
         window.dress();
         let files = std::mem::take(&mut window.options.files);
@@ -162,7 +164,11 @@ impl eframe::App for Window {
         let until = Instant::now() + DRAIN;
         self.hear_engine();
         self.hear_searches();
-        let more = self.hear_librarian(until) | self.hear_run(until);
+        let more = self.hear_librarian(until) | self.hear_run(until) | self.hear_race(until);
+        let seconds = f64::from(ctx.input(|input| input.stable_dt));
+        let replays = self.state.replay.as_mut().is_some_and(|replay| replay.tick(seconds));
+        let races = self.state.race.as_mut().is_some_and(|race| race.tick(seconds));
+        let more = more || replays || races;
         if more {
             ctx.request_repaint();
         }
@@ -179,7 +185,7 @@ impl eframe::App for Window {
         if !state.project.documents.is_empty() {
             show_panes(ui, state, actions, &mut panes);
         }
-        CentralPanel::default().show(ui, |ui| match state.document() {
+        CentralPanel::no_frame().show(ui, |ui| match state.document() {
             None => shell::welcome::show(ui, state, actions),
             Some(document) if state.page().is_none() => shell::welcome::no_page(ui, document, actions),
             Some(_) => canvas::show(ui, state, actions),

@@ -6,9 +6,11 @@ use engine::region::Label;
 
 use super::action::Action;
 use super::app::Window;
+use super::canvas::camera::{Zoom, zoomed};
 use super::command::Command;
 use super::librarian::Want;
 use super::project::{PageKey, RegionId};
+use super::race::RaceAsk;
 use super::replay::{Replay, ReplayAsk};
 use super::run::Scope;
 use super::settings::Settings;
@@ -98,7 +100,8 @@ impl Window {
                 }
             }
             Action::Replay(ask) => state.replay(ask),
-            Action::Copy { .. } | Action::CopyRegions(_) | Action::Export(_) | Action::Race(_) => {}
+            Action::Race(ask) => self.race(ask),
+            Action::Copy { .. } | Action::CopyRegions(_) | Action::Export(_) => {}
         }
     }
 
@@ -107,7 +110,7 @@ impl Window {
         let state = &mut self.state;
         match command {
             Open | OpenFolder | OpenProject | SaveProject | SaveProjectAs | Export | CopyRegions | CopyPage
-            | CopyDocument | CopyTable | Race | ZoomIn | ZoomOut | ActualSize => {}
+            | CopyDocument | CopyTable => {}
             Paste => self.paste(),
             OpenSample => self.open_sample(),
             CloseDocument => {
@@ -201,6 +204,14 @@ impl Window {
             Cancel => self.cancel(),
             PlayRounds => state.toggle_replay(),
 
+            Race => {
+                if let Some(id) = state.view.focus {
+                    self.race(RaceAsk::Start(id));
+                }
+            }
+            ZoomIn => self.zoom(Zoom::In),
+            ZoomOut => self.zoom(Zoom::Out),
+            ActualSize => self.zoom(Zoom::Actual),
             FitPage => state.view.camera.fit = Fit::Page,
             FitWidth => state.view.camera.fit = Fit::Width,
             TogglePages => state.settings.panes.pages ^= true,
@@ -220,7 +231,9 @@ impl Window {
     /// Esc: the innermost thing is left first, the run last.
     fn cancel(&mut self) {
         let state = &mut self.state;
-        if state.modal.is_some() {
+        if state.modal == Some(Modal::Race) {
+            self.race(RaceAsk::Close);
+        } else if state.modal.is_some() {
             state.modal = None;
         } else if state.view.editing.is_some() {
             state.view.editing = None;
@@ -235,6 +248,10 @@ impl Window {
         } else {
             state.view.select(None);
         }
+    }
+
+    fn zoom(&mut self, zoom: Zoom) {
+        self.state.view.camera = zoomed(&self.context, &self.state.view.camera, zoom);
     }
 
     /// Looks at another page.

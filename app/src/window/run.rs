@@ -15,9 +15,10 @@ use super::detail::{Contents, Detail};
 use super::edits::alter;
 use super::log::What;
 use super::project::{DocumentId, PageKey, PageRegion, RegionId, RegionRead};
-use super::state::{EngineState, State, Tone};
+use super::race::{Race, RaceAsk};
+use super::state::{EngineState, Modal, State, Tone};
 use super::strings;
-use crate::reader::{Next, Running};
+use crate::reader::{Next, Running, Waker};
 
 /// What is to be read.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,30 +121,44 @@ impl Window {
             return;
         };
         let Some((document, orders)) = self.state.orders(&scope) else { return };
-        let Some(source) = self.state.project.document(document) else { return };
-        let job = Job {
-            password: source.password.clone(),
-            pages: Pages::Ordered(
-                orders
-                    .iter()
-                    .map(|Order { page, turn, dpi, regions }| PageOrder {
-                        page: *page,
-                        turn: *turn,
-                        dpi: *dpi as f32,
-                        regions: regions.as_ref().map(|list| list.iter().map(|(_, region)| region.clone()).collect()),
-                    })
-                    .collect(),
-            ),
-            layout: LayoutMode::Auto,
-            decode: self.state.settings.decode(),
-            max_tokens: self.state.settings.max_tokens,
-            ..Job::new(source.source.clone())
-        };
+        let Some(job) = self.state.job(document, &orders) else { return };
         let waker = self.context.clone();
         match reader.start(job, Box::new(move || waker.request_repaint())) {
             Ok(job) => self.state.begin(document, orders, job),
             Err(message) => self.state.tell(Tone::Error, message),
         }
+    }
+
+    /// Does what is asked of a race.
+    pub(super) fn race(&mut self, ask: RaceAsk) {
+        match ask {
+            RaceAsk::Start(id) => {
+                let Some(key) = self.state.view.page else { return };
+                let Some(job) = self.state.race_job(key, id) else { return };
+                self.state.race = Some(Race::new(id, key, job));
+                self.state.modal = Some(Modal::Race);
+                self.wake_engine();
+            }
+            ask => {
+                if let Some(race) = &mut self.state.race {
+                    race.ask(ask);
+                }
+                if ask == RaceAsk::Close {
+                    (self.state.race, self.state.modal) = (None, None);
+                }
+            }
+        }
+    }
+
+    /// Takes in what a race has to say; whether there is more.
+    pub(super) fn hear_race(&mut self, until: Instant) -> bool {
+        let (Some(reader), EngineState::Ready(info)) = (&self.reader, &self.state.engine) else { return false };
+        let Some(race) = &mut self.state.race else { return false };
+        let waker = || {
+            let waker = self.context.clone();
+            Box::new(move || waker.request_repaint()) as Waker
+        };
+        race.drain(&**reader, info.only_ar.as_deref(), &waker, until)
     }
 
     /// Takes in what the run has to say; whether there is more.
@@ -208,6 +223,32 @@ impl State {
             }
         };
         (!orders.is_empty()).then_some((document, orders))
+    }
+
+    /// The engine's word for it.
+    fn job(&self, document: DocumentId, orders: &[Order]) -> Option<Job> {
+        let document = self.project.document(document)?;
+        let regions = |list: &Vec<(RegionId, Region)>| list.iter().map(|(_, region)| region.clone()).collect();
+        let orders = orders.iter().map(|order| PageOrder {
+            page: order.page,
+            turn: order.turn,
+            dpi: order.dpi as f32,
+            regions: order.regions.as_ref().map(regions),
+        });
+        Some(Job {
+            password: document.password.clone(),
+            pages: Pages::Ordered(orders.collect()),
+            layout: LayoutMode::Auto,
+            decode: self.settings.decode(),
+            max_tokens: self.settings.max_tokens,
+            ..Job::new(document.source.clone())
+        })
+    }
+
+    /// What a race of a region reads, again and again.
+    fn race_job(&self, key: PageKey, id: RegionId) -> Option<Job> {
+        let (document, orders) = self.orders(&Scope::Regions(key, vec![id]))?;
+        self.job(document, &orders)
     }
 
     fn begin(&mut self, document: DocumentId, orders: Vec<Order>, job: Box<dyn Running>) {

@@ -11,6 +11,9 @@ use crate::window::{colours, strings};
 /// Draws what lies over the window, if anything does.
 pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
     let Some(modal) = &state.modal else { return };
+    if *modal == Modal::Race {
+        return crate::window::race::show(ui, state, actions);
+    }
     let shown = egui::Modal::new(Id::unique("modal")).show(ui.ctx(), |ui| match modal {
         Modal::Settings => settings::show(ui, state, actions),
         Modal::Shortcuts => shortcuts(ui, actions),
@@ -24,7 +27,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
         }
         Modal::Confirm(question) => confirm(ui, question, state, actions),
         Modal::Export(form) => crate::window::export::show(ui, form, state, actions),
-        Modal::Race => crate::window::race::show(ui, state, actions),
+        Modal::Race => {}
     });
     // Esc is a command; a click beside a question leaves it, but not one with typed text.
     if shown.backdrop_response.clicked() && matches!(modal, Modal::Settings | Modal::Shortcuts | Modal::About) {
