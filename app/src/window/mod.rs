@@ -8,6 +8,8 @@
 
 mod action;
 mod app;
+#[cfg(test)]
+mod app_tests;
 mod apply;
 mod canvas;
 mod colours;
