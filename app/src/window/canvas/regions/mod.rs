@@ -7,13 +7,14 @@ mod keys;
 mod menu;
 mod paint;
 mod shape;
+mod tag;
 #[cfg(test)]
 pub(super) mod tests;
 
 use std::collections::BTreeSet;
 
 use eframe::egui::{
-    Context, CursorIcon, Id, Key, PointerButton, Popup, Pos2, Response, Sense, Ui, WidgetInfo,
+    Context, CursorIcon, Id, Key, PointerButton, Popup, Pos2, Rect, Response, Sense, Ui, WidgetInfo,
     accesskit::Role as NodeRole,
 };
 use engine::region::Rect as Bounds;
@@ -31,6 +32,8 @@ use crate::window::strings;
 /// Clicks within this distance are at the same place, points.
 const SAME_PLACE: f32 = 4.0;
 
+/// A tag may reach this far over another box, points.
+const TOUCH: f32 = 3.0;
 /// More selected boxes than this are moved together but not resized: their handles would hide what they are on.
 const RESIZABLE: usize = 8;
 
@@ -313,11 +316,14 @@ impl Frame<'_> {
                 paint::outline(&painter, on_screen, region.region.label.role(), look(region.id));
             }
         }
+        let boxes: Vec<_> = order.iter().map(|(_, region)| (region.id, shown(region.id, region.bounds()))).collect();
         for (at, region) in &order {
             let on_screen = shown(region.id, region.bounds());
             if on_screen.intersects(self.placement.canvas) {
                 let cue = Cue::of(self.state, region);
-                paint::tag(ui, &painter, on_screen, at + 1, region, cue, look(region.id));
+                let others = boxes.iter().filter(|(id, _)| *id != region.id).map(|(_, other)| other.shrink(TOUCH));
+                let free = |place: Rect| !others.clone().any(|other| other.intersects(place));
+                tag::draw(ui, &painter, on_screen, (at + 1, region, cue), look(region.id), free);
             }
         }
         let Some(((drag, pointer), to)) = drag.zip(to) else { return };
