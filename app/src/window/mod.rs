@@ -10,6 +10,7 @@ mod action;
 mod app;
 mod apply;
 mod canvas;
+mod clipboard;
 mod colours;
 mod command;
 mod detail;
