@@ -17,6 +17,7 @@ mod detail;
 mod edits;
 mod export;
 mod history;
+mod hover_card;
 mod librarian;
 mod live;
 mod log;

@@ -209,3 +209,47 @@ pub(crate) mod status {
 pub(crate) const OFFLINE: &str = "Offline — nothing leaves this computer";
 /// For times that were not taken.
 pub(crate) const NOT_MEASURED: &str = "not measured";
+
+/// What is told of a character under the pointer.
+pub(crate) mod hover_card {
+    use engine::decode::Origin;
+
+    /// In the place of the forwards of the first round, which has none of its own.
+    pub(crate) const PROMPT: &str = "Read with the picture";
+    pub(crate) const REFUSED: &str = "Refused:";
+
+    pub(crate) fn round(round: u32) -> String {
+        format!("Round {round}")
+    }
+
+    /// How a character was committed.
+    pub(crate) fn origin(origin: Origin, round: u32, drafted: u32) -> &'static str {
+        match origin {
+            Origin::Causal if round == 0 => "The model's first token",
+            Origin::Causal if drafted > 0 => "The draft forward's own token",
+            Origin::Causal => "The model's own token, not drafted",
+            Origin::Accepted => "An accepted draft",
+            Origin::Correction => "The verifier's correction",
+            Origin::Bonus => "The verifier's own token after a draft accepted in full",
+            Origin::Diffusion => "Filled in by diffusion, not verified",
+        }
+    }
+
+    pub(crate) fn counts(drafted: u32, accepted: u32, corrected: u32) -> String {
+        if corrected == 0 {
+            format!("{drafted} drafted, {accepted} accepted")
+        } else {
+            format!("{drafted} drafted, {accepted} accepted, {corrected} corrected")
+        }
+    }
+
+    /// Numbered in their request from 1.
+    pub(crate) fn forwards(first: u32, last: u32) -> String {
+        if first == last { format!("Forward {first}") } else { format!("Forwards {first}–{last}") }
+    }
+
+    pub(crate) fn with_tokens(forwards: &str, tokens: u32) -> String {
+        let unit = if tokens == 1 { "token" } else { "tokens" };
+        format!("{forwards}, {tokens} {unit}")
+    }
+}
