@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use eframe::egui::Context;
@@ -13,6 +13,8 @@ use engine::region::Role;
 use super::project::{Document, Page, PageRegion, RegionId};
 use super::result::{document_result, page_result};
 
+/// Copies that may wait for a clipboard that does not answer.
+const WAITING: usize = 4;
 /// Longest that a copy waits for a clipboard that does not answer.
 const PATIENCE: Duration = Duration::from_millis(250);
 
@@ -50,8 +52,7 @@ pub(crate) fn tsv(table: &Table) -> String {
             (*text).to_owned()
         }
     };
-    let rows = table.grid().iter().map(|row| row.iter().map(quoted).collect::<Vec<_>>().join("\t") + "\n").collect();
-    rows
+    table.grid().iter().map(|row| row.iter().map(quoted).collect::<Vec<_>>().join("\t") + "\n").collect()
 }
 
 /// Puts plain text on the clipboard.
@@ -64,10 +65,10 @@ pub(crate) fn copy_plain(context: &Context, text: String) {
 /// # Errors
 /// One sentence when the clipboard does not take it; [`copy_plain`] may still work.
 pub(crate) fn copy_rich(html: String, text: String) -> Result<(), String> {
-    static KEEPER: OnceLock<Option<Sender<Rich>>> = OnceLock::new();
+    static KEEPER: OnceLock<Option<SyncSender<Rich>>> = OnceLock::new();
     let keeper = KEEPER.get_or_init(start_keeper).as_ref().ok_or("no thread for the clipboard could be started")?;
-    let (answer, answered) = channel();
-    keeper.send(Rich { html, text, answer }).map_err(|_| "the clipboard's thread is gone")?;
+    let (answer, answered) = sync_channel(1);
+    keeper.try_send(Rich { html, text, answer }).map_err(|_| "the clipboard does not answer; try again")?;
     // A clipboard that answers late has still taken it.
     answered.recv_timeout(PATIENCE).unwrap_or(Ok(()))
 }
@@ -75,12 +76,12 @@ pub(crate) fn copy_rich(html: String, text: String) -> Result<(), String> {
 struct Rich {
     html: String,
     text: String,
-    answer: Sender<Result<(), String>>,
+    answer: SyncSender<Result<(), String>>,
 }
 
 /// The thread that owns the clipboard as long as the program runs: on X11 and Wayland its content lives with its owner.
-fn start_keeper() -> Option<Sender<Rich>> {
-    let (sender, wishes) = channel::<Rich>();
+fn start_keeper() -> Option<SyncSender<Rich>> {
+    let (sender, wishes) = sync_channel::<Rich>(WAITING);
     let keep = move || {
         let mut clipboard = None;
         for Rich { html, text, answer } in wishes {

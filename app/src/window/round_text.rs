@@ -46,6 +46,14 @@ impl RoundSpans {
             || self.rejected.iter().position(|refused| refused.as_ref().is_some_and(|r| r.contains(&character)));
         run.or_else(refused)
     }
+
+    /// The committed character, counted from 0 in the text, that a character of the layout is or stands before.
+    pub(crate) fn committed_at(&self, character: usize) -> Option<usize> {
+        let at = self.run_at(character)?;
+        let before: usize = self.runs.iter().take(at).map(Range::len).sum();
+        let start = self.runs.get(at)?.start;
+        Some(before + character.saturating_sub(start))
+    }
 }
 
 /// Lays a text out; the spans say which characters belong to which run.
@@ -161,6 +169,7 @@ mod tests {
         assert_eq!(spans.rejected, [None, None, Some(8..11)]);
         assert_eq!(spans.ghost, 12..14);
         assert_eq!([0, 7, 9, 11, 13].map(|at| spans.run_at(at)), [Some(0), Some(1), Some(2), Some(2), None]);
+        assert_eq!([0, 7, 9, 11, 13].map(|at| spans.committed_at(at)), [Some(0), Some(7), Some(8), Some(8), None]);
     }
 
     #[test]
@@ -186,7 +195,7 @@ mod tests {
         let (job, spans) = layout_joined(texts, &style(true, false), &Visuals::dark());
         assert_eq!(job.text, "Zürich 気ö\né");
         assert_eq!(spans.len(), 2);
-        assert_eq!(spans[1].runs, [10..11]);
+        assert_eq!((spans[1].runs.len(), spans[1].runs[0].clone()), (1, 10..11));
         assert_eq!(job.sections.last().unwrap().format.color, colours::round(0, &Visuals::dark()));
     }
 }
