@@ -15,8 +15,8 @@ use super::result::{document_result, page_result};
 
 /// Copies that may wait for a clipboard that does not answer.
 const WAITING: usize = 4;
-/// Longest that a copy waits for a clipboard that does not answer.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// Longest that a copy waits to hear whether the clipboard took it: a frame or two.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The chosen regions of a page as Markdown, in reading order. Furniture is chosen like anything else.
 pub(crate) fn regions_markdown(page: &Page, chosen: &BTreeSet<RegionId>) -> String {
