@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use eframe::egui::Context;
@@ -15,8 +15,8 @@ use super::result::{document_result, page_result};
 
 /// Copies that may wait for a clipboard that does not answer.
 const WAITING: usize = 4;
-/// Longest that a copy waits for a clipboard that does not answer.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// Longest that a copy waits to hear whether the clipboard took it: a frame or two.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The chosen regions of a page as Markdown, in reading order. Furniture is chosen like anything else.
 pub(crate) fn regions_markdown(page: &Page, chosen: &BTreeSet<RegionId>) -> String {
@@ -69,8 +69,12 @@ pub(crate) fn copy_rich(html: String, text: String) -> Result<(), String> {
     let keeper = KEEPER.get_or_init(start_keeper).as_ref().ok_or("no thread for the clipboard could be started")?;
     let (answer, answered) = sync_channel(1);
     keeper.try_send(Rich { html, text, answer }).map_err(|_| "the clipboard does not answer; try again")?;
-    // A clipboard that answers late has still taken it.
-    answered.recv_timeout(PATIENCE).unwrap_or(Ok(()))
+    match answered.recv_timeout(PATIENCE) {
+        Ok(answer) => answer,
+        // It may still take it; the window does not wait to hear of it.
+        Err(RecvTimeoutError::Timeout) => Ok(()),
+        Err(RecvTimeoutError::Disconnected) => Err("the clipboard's thread is gone".to_owned()),
+    }
 }
 
 struct Rich {

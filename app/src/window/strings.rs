@@ -826,6 +826,7 @@ pub(crate) mod reading {
     pub(crate) const PREPARING: &str = "Preparing…";
 
     pub(crate) const COPY_BUTTON: &str = "Copy";
+    pub(crate) const CELLS_BUTTON: &str = "Cells";
     pub(crate) const EDIT_BUTTON: &str = "Edit";
     pub(crate) const READ_BUTTON: &str = "Read";
     pub(crate) const AGAIN_BUTTON: &str = "Read again";
@@ -859,6 +860,10 @@ pub(crate) mod reading {
 
     pub(crate) fn copy(number: usize) -> String {
         format!("Copy region {number}")
+    }
+
+    pub(crate) fn copy_cells(number: usize) -> String {
+        format!("Copy the cells of region {number} for a spreadsheet")
     }
 
     pub(crate) fn edit(number: usize) -> String {

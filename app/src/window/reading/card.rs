@@ -13,6 +13,7 @@ use super::texts::{Coloured, Texts};
 use super::underline::underlines;
 use super::{editor, table};
 use crate::window::action::{Action, Actions};
+use crate::window::clipboard::tsv;
 use crate::window::colours;
 use crate::window::command::Command;
 use crate::window::hover_card;
@@ -124,7 +125,8 @@ fn header(ui: &mut Ui, state: &State, numbered: Numbered<'_>, progress: &Progres
             state_word(ui, progress);
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.spacing_mut().item_spacing.x = 2.0;
+            ui.spacing_mut().item_spacing.x = 0.0;
+            ui.spacing_mut().button_padding.x = 4.0;
             let editing = state.view.editing.as_ref().is_some_and(|(id, _)| *id == region.id);
             let is_read = region.read.is_some() || region.edit.is_some();
             let is_busy = matches!(progress, Progress::Waiting | Progress::Reading);
@@ -138,6 +140,12 @@ fn header(ui: &mut Ui, state: &State, numbered: Numbered<'_>, progress: &Progres
             }
             if action(ui, !region.text().is_empty(), words::COPY_BUTTON, &words::copy(number)) {
                 actions.ask(Action::CopyRegions(vec![region.id]));
+            }
+            if region.region.label.role() == Role::Table
+                && let Some(cells) = table::parsed(ui, region.text())
+                && action(ui, true, words::CELLS_BUTTON, &words::copy_cells(number))
+            {
+                actions.ask(Action::Copy { text: tsv(&cells), html: Some(cells.to_html()) });
             }
             if region.edit.is_some() && !editing && action(ui, true, words::REVERT_BUTTON, &words::revert(number)) {
                 actions.ask(Action::Select(vec![region.id]));
@@ -217,7 +225,8 @@ fn state_word(ui: &mut Ui, progress: &Progress<'_>) {
 
 fn body(ui: &mut Ui, state: &State, numbered: Numbered<'_>, live: Option<&LiveRegion>, actions: &mut Actions) {
     let region = numbered.region;
-    if let Some(live) = live {
+    // While it waits to be read again, what was read before is still to be seen.
+    if let Some(live) = live.filter(|live| live.begun().next().is_some()) {
         let text = Texts::of(ui).live(ui, region, live, &state.settings);
         return coloured(ui, &text, Some(live));
     }

@@ -17,6 +17,8 @@ pub(super) enum Target {
     Reveal(usize),
     /// The item's end comes into view: it grows.
     Follow(usize),
+    /// So many points further.
+    Nudge(f32),
 }
 
 /// The items.
@@ -59,6 +61,7 @@ impl Column<'_> {
             let keys: std::collections::HashSet<_> = self.keys.iter().collect();
             memory.heights.retain(|key, _| keys.contains(key));
         }
+        memory.window = ui.available_height();
         let gap = ui.spacing().item_spacing.y;
         let tops = self.tops(&memory, gap);
         let mut area = ScrollArea::vertical().id_salt(self.id).auto_shrink(false);
@@ -98,7 +101,6 @@ impl Column<'_> {
             }
         });
         memory.offset = output.state.clamped_offset().y;
-        memory.window = output.inner_rect.height();
         Shown { window: output.inner_rect, items }
     }
 
@@ -128,8 +130,10 @@ impl Column<'_> {
                 let (_, bottom) = span(at)?;
                 (bottom > end || bottom < start).then_some(bottom - memory.window + MARGIN)
             }
+            Some(Target::Nudge(by)) => Some(memory.offset + by),
             None => (memory.shift != 0.0).then_some(memory.offset + memory.shift),
         };
-        offset.map(|offset| offset.max(0.0))
+        let last = (tops.last().copied().unwrap_or(0.0) - memory.window).max(0.0);
+        offset.map(|offset| offset.clamp(0.0, last))
     }
 }

@@ -10,6 +10,11 @@ use crate::window::project::{Page, RegionId};
 use crate::window::state::State;
 use crate::window::strings::reading as words;
 
+/// How close to the pane's edge a moved card makes it scroll, points.
+const EDGE: f32 = 28.0;
+/// How far it scrolls in a frame, points.
+const STRIDE: f32 = 8.0;
+
 /// Whether the pane follows the region that is being read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Following {
@@ -19,6 +24,10 @@ struct Following {
     holds_bar: bool,
     /// The pane lit a region on the page.
     lit: bool,
+    /// The region whose text is edited.
+    editing: Option<RegionId>,
+    /// How far a card that is dragged over the pane's edge makes it scroll.
+    nudge: f32,
 }
 
 impl Following {
@@ -66,10 +75,14 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
     let memory = Id::unique("reading following");
     let mut following: Following = ui.data(|data| data.get_temp(memory)).unwrap_or_default();
     let reading = being_read(page, &state.live);
-    let revealed = state.view.scroll_to.and_then(|id| page.position(id));
+    let editing = state.view.editing.as_ref().map(|(id, _)| *id);
+    let begun = editing.filter(|_| editing != following.editing);
+    following.editing = editing;
+    let revealed = state.view.scroll_to.or(begun).and_then(|id| page.position(id));
     let target = match (revealed, reading) {
         (Some(at), _) => Some(Target::Reveal(at)),
-        (None, Some(at)) if !following.away => Some(Target::Follow(at)),
+        _ if following.nudge != 0.0 => Some(Target::Nudge(following.nudge)),
+        (None, Some(at)) if !following.away && editing.is_none() => Some(Target::Follow(at)),
         _ => None,
     };
     if state.view.scroll_to.is_some() {
@@ -94,7 +107,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
 
     following.update(ui, wheel, &shown, reading);
     hover(ui, state, page, &shown, &mut following.lit, actions);
-    drop_card(ui, page, &shown, actions);
+    following.nudge = drop_card(ui, page, &shown, actions);
     ui.data_mut(|data| data.insert_temp(memory, following));
 }
 
@@ -121,20 +134,20 @@ fn hover(ui: &Ui, state: &State, page: &Page, shown: &Shown, lit: &mut bool, act
     *lit = under.is_some();
 }
 
-/// Shows where a dragged card would go, and asks for it when it is let go.
-fn drop_card(ui: &Ui, page: &Page, shown: &Shown, actions: &mut Actions) {
-    let Some(Dragged(region)) = DragAndDrop::payload::<Dragged>(ui.ctx()).map(|dragged| *dragged) else { return };
-    let Some(from) = page.position(region) else { return };
+/// Shows where a dragged card would go, and asks for it when it is let go; how far the pane is to scroll for it.
+fn drop_card(ui: &Ui, page: &Page, shown: &Shown, actions: &mut Actions) -> f32 {
+    let Some(Dragged(region)) = DragAndDrop::payload::<Dragged>(ui.ctx()).map(|dragged| *dragged) else { return 0.0 };
+    let Some(from) = page.position(region) else { return 0.0 };
     card::follow_pointer(ui, &words::card(from + 1, page.regions[from].region.label));
     let Some(pointer) = ui.ctx().pointer_interact_pos().filter(|pointer| shown.window.x_range().contains(pointer.x))
     else {
-        return;
+        return 0.0;
     };
     let below = shown.items.iter().find(|(_, rect)| pointer.y < rect.center().y);
     let (before, y) = match (below, shown.items.last()) {
         (Some((at, rect)), _) => (*at, rect.top() - ui.spacing().item_spacing.y / 2.0),
         (None, Some((at, rect))) => (at + 1, rect.bottom() + ui.spacing().item_spacing.y / 2.0),
-        (None, None) => return,
+        (None, None) => return 0.0,
     };
     ui.painter().hline(shown.window.x_range(), y, Stroke::new(2.0, ui.visuals().selection.stroke.color));
     if ui.input(|input| input.pointer.any_released()) {
@@ -144,5 +157,13 @@ fn drop_card(ui: &Ui, page: &Page, shown: &Shown, actions: &mut Actions) {
         if to != from {
             actions.ask(Action::Reorder { region, to });
         }
+        return 0.0;
     }
+    let nudge = match pointer.y {
+        y if y < shown.window.top() + EDGE => -STRIDE,
+        y if y > shown.window.bottom() - EDGE => STRIDE,
+        _ => return 0.0,
+    };
+    ui.request_repaint();
+    nudge
 }

@@ -217,6 +217,47 @@ fn buttons_name_their_region() {
 }
 
 #[test]
+fn a_table_is_copied_as_cells() {
+    let mut pane = Pane::new(sample());
+    let [Action::Copy { text, html: Some(html) }] = &pane.click("Copy the cells of region 4 for a spreadsheet")[..]
+    else {
+        panic!("nothing was copied");
+    };
+    let first = "Drug\tDose in the first week of the trial\t\n\tlow\thigh\n";
+    assert_eq!(*text, format!("{first}Aspirin\t50 mg\t100 mg\n\t75 mg\t150 mg\n"));
+    assert!(html.starts_with("<table>\n<tr><th rowspan=\"2\">Drug</th>"));
+}
+
+#[test]
+fn a_character_tells_its_round() {
+    let mut pane = Pane::new(sample());
+    let text = pane.harness.get_by_label("A title of the report").rect();
+    pane.harness.hover_at(text.left_center() + vec2(3.0, 0.0));
+    pane.harness.run_steps(8);
+    assert!(pane.has("Round 0") || pane.has("round 0"), "the first words came with round 0");
+    assert!(pane.has("2 drafted, 2 accepted"));
+}
+
+#[test]
+fn an_edit_that_begins_comes_into_view() {
+    let mut pane = Pane::new(sample());
+    assert!(!pane.has("Edit region 10"));
+    let last = id(pane.harness.state(), 9);
+    pane.harness.state_mut().view.editing = Some((last, String::new()));
+    pane.harness.run_steps(4);
+    assert!(pane.harness.get_by_label("Text of region 10").is_focused());
+}
+
+#[test]
+fn what_waits_to_be_read_again_still_shows_its_text() {
+    let mut state = sample();
+    let second = id(&state, 1);
+    state.live.wait(second);
+    let pane = Pane::new(state);
+    assert!(pane.has("waiting") && pane.has("A title of the report"));
+}
+
+#[test]
 fn the_type_menu_selects_and_relabels() {
     let mut pane = Pane::new(sample());
     let third = id(pane.harness.state(), 2);
