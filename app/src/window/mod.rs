@@ -27,10 +27,12 @@ mod replay;
 mod round_text;
 mod rounds;
 mod run;
+mod session;
 mod settings;
 mod sheets;
 mod shell;
 mod state;
+mod stored;
 mod strings;
 
 pub use crate::reader::{Next, Reader, Running, Waker};

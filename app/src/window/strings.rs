@@ -209,3 +209,50 @@ pub(crate) mod status {
 pub(crate) const OFFLINE: &str = "Offline — nothing leaves this computer";
 /// For times that were not taken.
 pub(crate) const NOT_MEASURED: &str = "not measured";
+
+/// What is said about keeping work, settings and project files.
+pub(crate) mod session {
+    /// A restored document whose file is gone.
+    pub(crate) fn no_longer_there(name: &str) -> String {
+        format!("{name}: the file is no longer there; what was read of it is kept and can be exported")
+    }
+
+    /// A restored document whose file has another number of pages now.
+    pub(crate) fn changed_since(name: &str, before: usize, now: usize) -> String {
+        let pages = if now == 1 { "page" } else { "pages" };
+        format!("{name} was changed: it has {now} {pages} now instead of {before}, so what was read before was dropped")
+    }
+
+    /// There is no folder for sessions.
+    pub(crate) const NO_FOLDER: &str =
+        "Your work is not kept when the window closes: this system names no folder for it; save a project file instead";
+
+    /// A file of the session cannot be written.
+    pub(crate) fn not_kept(path: &std::path::Path, reason: &str) -> String {
+        format!(
+            "Your work is not kept when the window closes: {} cannot be written: {reason}; save a project file instead",
+            path.display()
+        )
+    }
+
+    /// A page of the session cannot be read.
+    pub(crate) fn page_lost(name: &str, page: usize) -> String {
+        format!(
+            "{name}: page {} could not be restored: what was kept of it is damaged; the other pages are whole",
+            page + 1
+        )
+    }
+
+    /// The session's list of documents cannot be read.
+    pub(crate) const INDEX_LOST: &str = "The list of open documents was damaged: documents that were read are restored, \
+                                         others have to be opened again";
+
+    /// Another window left its work.
+    pub(crate) const ANOTHER: &str = "Work of another window is kept, too: open a second window to go on with it";
+
+    /// The settings cannot be read.
+    pub(crate) fn settings_lost(path: &std::path::Path, kept: bool) -> String {
+        let kept = if kept { "; the file is kept beside it, ending in .bad" } else { "" };
+        format!("{} is damaged, so all settings are as at first{kept}", path.display())
+    }
+}
