@@ -24,6 +24,7 @@ mod pyramid;
 mod race;
 mod reading;
 mod replay;
+mod result;
 mod round_text;
 mod rounds;
 mod run;
