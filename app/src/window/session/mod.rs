@@ -68,7 +68,7 @@ pub(crate) struct Session {
 /// What the last tick saw, to notice changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Seen {
-    revision: u64,
+    pulse: u64,
     documents: u64,
     view: u64,
 }
@@ -156,7 +156,7 @@ impl Session {
     /// Decides when to write. `running`: a change may be a result, which is not to be lost.
     fn notice(&mut self, seen: Seen, settings: bool, running: bool, now: Instant) {
         if seen != self.seen || settings {
-            let result = running && seen.revision != self.seen.revision;
+            let result = running && seen.pulse != self.seen.pulse;
             let due = if result { now } else { now + GATHER };
             self.due = Some(self.due.map_or(due, |before| before.min(due)));
             self.seen = seen;
@@ -236,7 +236,7 @@ impl Seen {
             hasher.finish()
         };
         Self {
-            revision: state.history.revision(),
+            pulse: state.history.pulse(),
             documents: hash(&|hasher| {
                 for document in &state.project.documents {
                     (document.id, document.pages.len()).hash(hasher);

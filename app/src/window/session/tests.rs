@@ -136,7 +136,7 @@ fn changes_are_gathered_but_results_are_written_at_once() {
     let (mut session, ..) = place.start();
     let now = Instant::now();
     let later = |ms| now + Duration::from_millis(ms);
-    let seen = |revision| Seen { revision, ..Seen::default() };
+    let seen = |pulse| Seen { pulse, ..Seen::default() };
     session.notice(seen(1), false, false, now);
     session.notice(seen(2), false, false, later(400));
     assert_eq!(session.due, Some(later(500)), "steady work does not put it off");
