@@ -250,9 +250,53 @@ pub(crate) mod session {
     /// Another window left its work.
     pub(crate) const ANOTHER: &str = "Work of another window is kept, too: open a second window to go on with it";
 
+    /// A fault of ours on a thread.
+    pub(crate) const INTERNAL: &str = "an internal error stopped this; your documents are as they were";
+
     /// The settings cannot be read.
     pub(crate) fn settings_lost(path: &std::path::Path, kept: bool) -> String {
         let kept = if kept { "; the file is kept beside it, ending in .bad" } else { "" };
         format!("{} is damaged, so all settings are as at first{kept}", path.display())
+    }
+}
+
+/// What is said about project files.
+pub(crate) mod project_file {
+    use std::io;
+    use std::path::Path;
+
+    use crate::output::reason;
+
+    /// A file that cannot be written.
+    pub(crate) fn unwritten(path: &Path, error: &io::Error) -> String {
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => format!("{} exists already and was left as it is", path.display()),
+            _ => format!("{} cannot be written: {}", path.display(), reason(error)),
+        }
+    }
+
+    /// A path that is one of the scans.
+    pub(crate) fn is_source(path: &Path) -> String {
+        format!("{} is an open document and is not overwritten; choose another name", path.display())
+    }
+
+    /// A file that cannot be read at all.
+    pub(crate) fn unreadable(path: &Path, reason: &str) -> String {
+        format!("{} cannot be opened: {reason}", path.display())
+    }
+
+    /// A file of another kind.
+    pub(crate) fn foreign(path: &Path) -> String {
+        format!("{} is no GravityOCR project; open scans and PDFs with Open files", path.display())
+    }
+
+    /// A project of a later version.
+    pub(crate) fn newer(path: &Path) -> String {
+        format!("{} was saved by a newer version of GravityOCR; update this program to open it", path.display())
+    }
+
+    /// A project that is not whole.
+    pub(crate) fn damaged(path: &Path) -> String {
+        format!("{} is damaged and was not opened; what is open stays as it is", path.display())
     }
 }
