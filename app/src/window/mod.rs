@@ -13,6 +13,7 @@ mod canvas;
 mod colours;
 mod command;
 mod detail;
+mod dialogs;
 mod edits;
 mod errand;
 mod export;
@@ -40,3 +41,4 @@ mod strings;
 
 pub use crate::reader::{Next, Reader, Running, Waker};
 pub use app::{Backend, Started, Window, WindowOptions, open};
+pub use dialogs::{DialogsKind, Script};

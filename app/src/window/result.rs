@@ -98,7 +98,7 @@ mod tests {
         Document {
             id: DocumentId(1),
             name: "a.pdf".to_owned(),
-            source: Source::Bytes { name: "a.pdf".to_owned(), bytes: Vec::new().into() },
+            source: Source::Bytes { name: "a.pdf".to_owned(), bytes: Vec::new() },
             password: None,
             state: DocumentState::Open,
             pages: pages.into_iter().map(Arc::new).collect(),

@@ -31,6 +31,8 @@ pub(crate) struct State {
     pub(crate) sheets: Sheets,
     pub(crate) race: Option<Race>,
     pub(crate) replay: Option<Replay>,
+    /// Exports that are being written.
+    pub(crate) exports: Vec<super::export::Exporting>,
     /// Things to tell, newest last; each goes away when dismissed, good news by itself.
     pub(crate) messages: Vec<Message>,
     /// The question or page that lies over everything else.
@@ -155,6 +157,8 @@ pub(crate) enum Modal {
     },
     /// What to export and how.
     Export(super::export::ExportForm),
+    /// A path is typed, where the system shows no dialog.
+    Path(super::dialogs::PathForm),
     /// The race of a region.
     Race,
     /// "There are unsaved changes": what to do after the answer.

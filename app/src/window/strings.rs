@@ -300,3 +300,117 @@ pub(crate) mod project_file {
         format!("{} is damaged and was not opened; what is open stays as it is", path.display())
     }
 }
+
+/// What is said around file dialogs.
+pub(crate) mod dialogs {
+    use crate::window::dialogs::Asked;
+
+    /// What a dialog is for.
+    pub(crate) fn title(asked: Asked) -> &'static str {
+        match asked {
+            Asked::Files => "Open files",
+            Asked::Folder => "Open a folder",
+            Asked::Project => "Open a project",
+            Asked::SaveProject => "Save the project",
+            Asked::Export => "Export to",
+            Asked::Checkpoint => "Choose a checkpoint folder",
+        }
+    }
+
+    /// The button that agrees.
+    pub(crate) fn verb(asked: Asked) -> &'static str {
+        match asked {
+            Asked::Files | Asked::Folder | Asked::Project => "Open",
+            Asked::SaveProject => "Save",
+            Asked::Export | Asked::Checkpoint => "Choose",
+        }
+    }
+
+    pub(crate) const CANCEL: &str = "Cancel";
+    pub(crate) const PATH: &str = "Path";
+    pub(crate) const NO_DIALOG: &str = "This system shows no file dialog, so type or paste the path.";
+    pub(crate) const READABLE: &str = "PDFs and pictures";
+    pub(crate) const PROJECTS: &str = "GravityOCR projects";
+    pub(crate) const ALL: &str = "All files";
+}
+
+/// What is said about exports.
+pub(crate) mod export {
+    use std::path::Path;
+
+    use engine::export::Format;
+
+    pub(crate) const TITLE: &str = "Export";
+    pub(crate) const FORMAT: &str = "Format";
+    pub(crate) const SCOPE: &str = "Pages";
+    pub(crate) const CONTENT: &str = "Content";
+    pub(crate) const FILE: &str = "File";
+    pub(crate) const WHOLE_DOCUMENT: &str = "Whole document";
+    pub(crate) const FURNITURE: &str = "Keep headers and footers";
+    pub(crate) const FIGURES: &str = "Pictures in a folder beside the file";
+    pub(crate) const PIPE_TABLES: &str = "Pipe tables where no cells are merged";
+    pub(crate) const PIPE_TABLES_MORE: &str =
+        "Without this, every table is HTML, which keeps line breaks and merged cells";
+    pub(crate) const JSON_HOLDS_ALL: &str = "JSON holds everything: regions, boxes, text and rounds";
+    pub(crate) const CHOOSE: &str = "Choose file…";
+    pub(crate) const EXPORT: &str = "Export";
+    pub(crate) const CANCEL: &str = "Cancel";
+    pub(crate) const CANCEL_MORE: &str = "Stop writing; no file is left behind";
+    pub(crate) const REPLACE: &str = "Replace it";
+    pub(crate) const UNTITLED: &str = "Untitled";
+    pub(crate) const NO_NAME: &str = "Give the file a name";
+    pub(crate) const NOTHING_READ: &str = "Nothing has been read here yet: recognize it first";
+    pub(crate) const EMPTY_PICTURE: &str = "its box lies outside of the page";
+
+    /// A format's name.
+    pub(crate) fn format(format: Format) -> &'static str {
+        match format {
+            Format::Markdown => "Markdown",
+            Format::Html => "HTML",
+            Format::Json => "JSON",
+            Format::Text => "Plain text",
+            Format::Trace => "Trace",
+        }
+    }
+
+    /// The page that is looked at, from 0.
+    pub(crate) fn one_page(page: usize) -> String {
+        format!("Page {} only", page + 1)
+    }
+
+    /// A file or its pictures are there.
+    pub(crate) fn exists(target: &Path) -> String {
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        format!("{name} or its folder of pictures exists already.")
+    }
+
+    /// Where pictures go.
+    pub(crate) fn figures_go_to(folder: &str) -> String {
+        format!("Pictures go to {folder}")
+    }
+
+    /// How far it is.
+    pub(crate) fn progress(name: &str, done: usize, total: usize) -> String {
+        format!("{name}: page {} of {total}", (done + 1).min(total.max(1)))
+    }
+
+    /// An export is there.
+    pub(crate) fn written(path: &Path) -> String {
+        format!("Exported to {}", path.display())
+    }
+
+    /// A folder that is not there.
+    pub(crate) fn no_folder(folder: &Path) -> String {
+        format!("There is no folder {}: choose another or make it first", folder.display())
+    }
+
+    /// Another export writes this file.
+    pub(crate) fn being_written(target: &Path) -> String {
+        format!("{} is being written by another export; choose another name", target.display())
+    }
+
+    /// Pictures of a page, from 0, that could not be had.
+    pub(crate) fn left_out(page: usize, reason: &str) -> String {
+        format!("Page {}: a picture is left out: {reason}", page + 1)
+    }
+}
