@@ -220,7 +220,7 @@ mod tests {
 
     fn args(line: &str) -> Bench {
         let cli = crate::cli::Cli::parse(line.split(' ').map(Into::into)).unwrap();
-        let crate::cli::Command::Bench(args) = cli.command else { panic!("bench was asked for") };
+        let Some(crate::cli::Command::Bench(args)) = cli.command else { panic!("bench was asked for") };
         args
     }
 

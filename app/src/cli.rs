@@ -8,11 +8,13 @@ use engine::decode::Decode;
 use engine::worker::{CheckpointSource, Job, LayoutMode, Pages, Source};
 
 /// Turns scans and PDFs into Markdown, on this computer.
+///
+/// Without a command it opens the window, with the files that are named: gravityocr [FILES]
 #[derive(Debug, Parser)]
-#[command(name = "gravityocr", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "gravityocr", version, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -261,8 +263,8 @@ impl Cli {
             exit: if error.use_stderr() { 2 } else { 0 },
         })?;
         match &cli.command {
-            Command::Recognize(args) => args.check()?,
-            Command::Bench(_) | Command::Models(_) | Command::Other(_) => {}
+            Some(Command::Recognize(args)) => args.check()?,
+            Some(Command::Bench(_) | Command::Models(_) | Command::Other(_)) | None => {}
         }
         Ok(cli)
     }
@@ -303,13 +305,14 @@ impl Recognize {
     }
 }
 
-/// What to do instead of the unknown command `words`.
-pub(crate) fn advice(words: &[OsString]) -> String {
-    let first = words.first().map(PathBuf::from).unwrap_or_default();
-    if first.exists() || first.extension().is_some() {
-        format!("to read {0}, use: gravityocr recognize {0}", first.display())
-    } else {
-        format!("there is no command {}; try gravityocr --help", first.display())
+/// The files that `words` name, or what to do instead when the first of them looks like a mistyped command.
+pub(crate) fn files(words: &[OsString]) -> Result<Vec<PathBuf>, String> {
+    let files: Vec<PathBuf> = words.iter().map(PathBuf::from).collect();
+    match files.first() {
+        Some(first) if !first.exists() && first.extension().is_none() => {
+            Err(format!("there is no command and no file {}; try gravityocr --help", first.display()))
+        }
+        _ => Ok(files),
     }
 }
 
@@ -331,7 +334,6 @@ mod tests {
     #[test]
     fn wrong_usage_is_exit_code_two() {
         for line in [
-            "gravityocr",
             "gravityocr recognize",
             "gravityocr recognize a.pdf --format docx",
             "gravityocr recognize a.pdf --decode spec:0",
@@ -360,7 +362,8 @@ mod tests {
 
     #[test]
     fn decoding_is_chosen_by_name() {
-        let Command::Recognize(args) = parse("gravityocr recognize a --decode diffusion --tau 0.7").unwrap().command
+        let Some(Command::Recognize(args)) =
+            parse("gravityocr recognize a --decode diffusion --tau 0.7").unwrap().command
         else {
             panic!("recognize was asked for")
         };
@@ -370,9 +373,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_command_is_pointed_to_recognize() {
-        let Command::Other(words) = parse("gravityocr scan.pdf").unwrap().command else { panic!("not a command") };
-        assert_eq!(advice(&words), "to read scan.pdf, use: gravityocr recognize scan.pdf");
-        assert_eq!(advice(&["recognise".into()]), "there is no command recognise; try gravityocr --help");
+    fn files_without_a_command_are_for_the_window() {
+        let Some(Command::Other(words)) = parse("gravityocr scan.pdf more.png").unwrap().command else {
+            panic!("not a command")
+        };
+        assert_eq!(files(&words).unwrap(), [PathBuf::from("scan.pdf"), PathBuf::from("more.png")]);
+        let sentence = "there is no command and no file recognise; try gravityocr --help";
+        assert_eq!(files(&["recognise".into()]).unwrap_err(), sentence);
     }
 }

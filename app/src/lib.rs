@@ -71,14 +71,37 @@ fn command() -> ExitCode {
     }
 }
 
-fn run(command: Command, printer: &mut Printer) -> Exit {
+fn run(command: Option<Command>, printer: &mut Printer) -> Exit {
     match command {
-        Command::Recognize(args) => recognize::command(&args, printer),
-        Command::Bench(args) => bench::command(&args, printer),
-        Command::Models(args) => models::command(&args.command, printer),
-        Command::Other(words) => {
-            printer.failure(&cli::advice(&words));
-            Exit::Usage
+        Some(Command::Recognize(args)) => recognize::command(&args, printer),
+        Some(Command::Bench(args)) => bench::command(&args, printer),
+        Some(Command::Models(args)) => models::command(&args.command, printer),
+        Some(Command::Other(words)) => match cli::files(&words) {
+            Ok(files) => open(files, printer),
+            Err(advice) => {
+                printer.failure(&advice);
+                Exit::Usage
+            }
+        },
+        None => open(Vec::new(), printer),
+    }
+}
+
+/// Opens the window with these files.
+#[cfg(feature = "gui")]
+fn open(files: Vec<std::path::PathBuf>, printer: &mut Printer) -> Exit {
+    match window::open(files) {
+        Ok(()) => Exit::Done,
+        Err(sentence) => {
+            printer.failure(&sentence);
+            Exit::Failed
         }
     }
+}
+
+/// There is no window in this build.
+#[cfg(not(feature = "gui"))]
+fn open(_: Vec<std::path::PathBuf>, printer: &mut Printer) -> Exit {
+    printer.failure("this build has no window; to read files, use: gravityocr recognize FILES");
+    Exit::Usage
 }

@@ -27,25 +27,34 @@ struct Places {
     hub: Option<PathBuf>,
 }
 
+/// The folder where this program keeps what is its own: models, sessions, settings.
+pub(crate) fn data_folder() -> Option<PathBuf> {
+    let data = if cfg!(windows) {
+        variable("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        home().map(|home| home.join("Library/Application Support"))
+    } else {
+        variable("XDG_DATA_HOME").or_else(|| home().map(|home| home.join(".local/share")))
+    };
+    data.map(|data| data.join("gravityocr"))
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| !home.as_os_str().is_empty())
+}
+
 impl Places {
     fn of_this_user() -> Self {
-        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
-        let below_home = |path: &str| home.as_ref().map(|home| home.join(path));
-        let data = if cfg!(windows) {
-            variable("LOCALAPPDATA")
-        } else if cfg!(target_os = "macos") {
-            below_home("Library/Application Support")
-        } else {
-            variable("XDG_DATA_HOME").or_else(|| below_home(".local/share"))
-        };
         // The order of huggingface_hub: HF_HUB_CACHE, then HF_HOME, then XDG_CACHE_HOME.
         let hub = variable("HF_HUB_CACHE").or_else(|| {
-            let home =
-                variable("HF_HOME").or_else(|| variable("XDG_CACHE_HOME").map(|cache| cache.join("huggingface")));
-            Some(home.or_else(|| below_home(".cache/huggingface"))?.join("hub"))
+            let hub = variable("HF_HOME").or_else(|| variable("XDG_CACHE_HOME").map(|cache| cache.join("huggingface")));
+            Some(hub.or_else(|| home().map(|home| home.join(".cache/huggingface")))?.join("hub"))
         });
-        Self { own: data.map(|data| data.join("gravityocr").join("models")), hub }
+        Self { own: data_folder().map(|data| data.join("models")), hub }
     }
 
     /// Folders that look like checkpoints, each once, in order of their paths.

@@ -49,6 +49,11 @@ impl EngineReader {
         match args.device {
             Device::Cpu => {}
         }
+        Self::open(options)
+    }
+
+    /// Loads the checkpoint that the options name. The error is a sentence for the user.
+    pub(crate) fn open(options: EngineOptions) -> Result<Self, String> {
         Engine::start(options).map(|engine| Self { engine }).map_err(|error| error.to_string())
     }
 
@@ -198,7 +203,7 @@ pub(crate) mod testing {
             ]);
         }
         let text = "Apple pie Apple pie".to_owned();
-        events.push(Event::RegionFinished { page: 0, region: 0, status: Status::Done, text });
+        events.push(Event::RegionFinished { page: 0, region: 0, status: Status::Done, text, readings: Vec::new() });
         events.extend([finished(page), over(Outcome::Completed)]);
         events
     }

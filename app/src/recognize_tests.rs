@@ -18,7 +18,7 @@ struct Ran {
 
 fn run(line: &[&str], reader: &Recorded, interrupt: Interrupt) -> Ran {
     let words = ["gravityocr", "recognize"].iter().chain(line).map(Into::into);
-    let Command::Recognize(args) = Cli::parse(words).unwrap().command else { panic!("recognize was asked for") };
+    let Some(Command::Recognize(args)) = Cli::parse(words).unwrap().command else { panic!("recognize was asked for") };
     let inputs: Vec<_> = args
         .files
         .iter()

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::decode::Origin;
-use crate::page::{Figure, PageResult, Status, Timings};
+use crate::page::{Figure, PageResult, Reading, Status, Timings};
 use crate::region::{Rect, Region};
 
 /// Names one request of a job: page and region from 0, and which of the region's requests (a line reader makes several).
@@ -109,6 +109,8 @@ pub enum Event {
         status: Status,
         /// Its content, as in `RegionResult::text`.
         text: String,
+        /// The requests it took, in reading order.
+        readings: Vec<Reading>,
     },
     /// A page is complete. Figures are handed over here and not kept.
     PageFinished {

@@ -131,6 +131,8 @@ pub struct PageOrder {
     pub page: usize,
     /// How the page was turned by hand.
     pub turn: Turn,
+    /// Resolution for a PDF page, dots per inch.
+    pub dpi: f32,
     /// The regions to read, in order, in pixels of the raster that [`sheet`] gives; the layout mode decides when not
     /// given. Events count regions as in this list.
     pub regions: Option<Vec<Region>>,
@@ -367,7 +369,7 @@ impl Worker {
             Err(error) => return Outcome::Failed(error.to_string()),
         };
         let page_count = document.page_count();
-        let whole = |page| PageOrder { page, turn: Turn::None, regions: None };
+        let whole = |page| PageOrder { page, turn: Turn::None, dpi: job.dpi, regions: None };
         let orders: Vec<PageOrder> = match &job.pages {
             Pages::All => (0..page_count).map(whole).collect(),
             Pages::Listed(list) => match parse_pages(list, page_count) {
@@ -394,13 +396,11 @@ impl Worker {
     /// A page's journey: raster, straightened, regions, their text.
     fn read_page(&self, order: &Order, document: &mut Document, page_order: PageOrder) -> Result<(), String> {
         let Order { job, decode, post } = order;
-        let PageOrder { page, turn, regions } = page_order;
+        let PageOrder { page, turn, dpi, regions } = page_order;
         let straightened = regions.is_some() || job.layout == LayoutMode::Auto;
         let Sheet { pixels, dpi, skew_degrees, notice } = self
             .pool
-            .install(|| {
-                if straightened { sheet(document, page, job.dpi, turn) } else { turned(document, page, job.dpi, turn) }
-            })
+            .install(|| if straightened { sheet(document, page, dpi, turn) } else { turned(document, page, dpi, turn) })
             .map_err(|e| e.to_string())?;
         let (width, height) = pixels.dimensions();
         let regions = regions.unwrap_or_else(|| match job.layout {

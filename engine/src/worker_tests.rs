@@ -250,3 +250,34 @@ fn what_is_not_read_is_handed_over_as_a_picture() {
     assert_eq!(statuses, [Status::Picture, Status::Picture, Status::Cancelled]);
     assert_eq!(reading.figures.len(), 2);
 }
+
+/// A page that lies on its side is turned by hand, and only the box that was drawn is read.
+#[test]
+fn given_regions_of_a_turned_page_are_read_and_nothing_else() {
+    let engine = start(CheckpointSource::Bundled);
+    let path = fixtures().join("glm_ocr_cases/paragraph/image.png");
+    let upright = image::open(&path).unwrap().to_rgb8();
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    image::imageops::rotate270(&upright).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+    let source = Source::Bytes { name: "lying.png".to_owned(), bytes: bytes.into_inner() };
+
+    let whole = engine.submit(Job::new(Source::Path(path)), || ()).unwrap();
+    let (events, _) = finish(&whole);
+    let title = page(&events).regions.iter().find(|r| r.text.contains("Reading and Testing")).unwrap().clone();
+
+    let order = |turn, regions| PageOrder { page: 0, turn, dpi: 200.0, regions };
+    let drawn = Region::new(Label::Text, title.region.bounds);
+    let pages = Pages::Ordered(vec![order(Turn::Right, Some(vec![drawn.clone()]))]);
+    let (events, outcome) = finish(&engine.submit(Job { pages, ..Job::new(source) }, || ()).unwrap());
+    assert_eq!(outcome, Outcome::Completed);
+    let result = page(&events);
+    assert_eq!((result.width, result.height), upright.dimensions());
+    assert_eq!(result.regions.len(), 1);
+    assert_eq!(result.regions[0].region.bounds, drawn.bounds);
+    assert_eq!(result.regions[0].text, title.text);
+    let told = events.iter().find_map(|e| match e {
+        Event::RegionFinished { region, text, readings, .. } => Some((*region, text.clone(), readings.clone())),
+        _ => None,
+    });
+    assert_eq!(told, Some((0, title.text, result.regions[0].readings.clone())));
+}

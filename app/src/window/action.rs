@@ -16,10 +16,18 @@ pub(crate) enum Action {
     Do(Command),
     /// Open these files and folders.
     OpenPaths(Vec<std::path::PathBuf>),
+    /// Open a picture that was pasted.
+    PasteImage(std::sync::Arc<eframe::egui::ColorImage>),
     /// Look at a page.
     Go(PageKey),
     /// The password that was typed.
     Unlock(DocumentId, String),
+    /// Ask for a document's password.
+    AskPassword(DocumentId),
+    /// Choose a checkpoint folder in a dialog.
+    ChooseCheckpoint,
+    /// Stop the run.
+    CancelRun,
     /// Close a document, its results included.
     Close(DocumentId),
 
@@ -63,6 +71,8 @@ pub(crate) enum Action {
     Scrolled,
     /// Change the settings.
     Settings(Box<Settings>),
+    /// These pages' thumbnails are seen.
+    Thumbnails(Vec<PageKey>),
     /// Panes were opened, closed or resized by hand.
     Panes(Panes),
     /// Open or close what lies over the window.

@@ -6,12 +6,17 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use eframe::egui::{self, CentralPanel, Panel};
+use engine::document::Turn;
 use engine::worker::{EngineInfo, EngineOptions};
 
 use super::action::{Action, Actions};
+use super::command::Command;
 use super::librarian::Librarian;
-use super::state::{EngineState, State};
-use super::{canvas, reading, rounds, shell};
+use super::project::{DocumentId, PageKey};
+use super::settings::{Panes, Widths};
+use super::shelf::Searches;
+use super::state::{EngineState, State, Tone};
+use super::{canvas, reading, rounds, shell, strings};
 use crate::reader::Reader;
 
 /// Longest time of one frame that is given to what the threads have to say.
@@ -49,6 +54,19 @@ pub struct Window {
     pub(super) options: WindowOptions,
     pub(super) context: egui::Context,
     actions: Actions,
+    pub(super) searches: Searches,
+    /// The document that is being opened; one at a time, so that the librarian stays free for pages.
+    pub(super) opening: Option<DocumentId>,
+    /// What the librarian was asked for last.
+    pub(super) wanted_page: Option<(PageKey, Turn, u32)>,
+    pub(super) wanted_thumbnails: Vec<(PageKey, Turn)>,
+}
+
+impl WindowOptions {
+    /// A window that keeps nothing.
+    pub fn new(files: Vec<PathBuf>, backend: Backend) -> Self {
+        Self { files, data_folder: None, backend }
+    }
 }
 
 impl Window {
@@ -71,7 +89,15 @@ impl Window {
             options,
             context,
             actions: Actions::default(),
+            searches: Searches::default(),
+            opening: None,
+            wanted_page: None,
+            wanted_thumbnails: Vec::new(),
         };
+        // Zooming is a command of the page; text has its own size in the settings.
+        window.context.options_mut(|options| options.zoom_with_keyboard = false);
+        shell::style::set(&window.context);
+        window.dress();
         let files = std::mem::take(&mut window.options.files);
         if !files.is_empty() {
             window.actions.ask(Action::OpenPaths(files));
@@ -102,6 +128,16 @@ impl Window {
         }
     }
 
+    /// Lets the engine go; the next recognition starts another.
+    pub(super) fn drop_engine(&mut self) {
+        self.starting = None;
+        if let Some(reader) = self.reader.take() {
+            // Its thread finishes a forward first; the window does not wait for that.
+            let _ = std::thread::Builder::new().name("engine-stop".to_owned()).spawn(move || drop(reader));
+        }
+        self.state.engine = EngineState::Asleep;
+    }
+
     /// Hears whether the engine has started.
     fn hear_engine(&mut self) {
         let Some(answer) = self.starting.as_ref().and_then(|starting| starting.try_recv().ok()) else { return };
@@ -110,8 +146,15 @@ impl Window {
             Ok(Started { reader, info }) => {
                 self.reader = Some(reader);
                 self.state.engine = EngineState::Ready(info);
+                if let Some(scope) = self.state.pending.take() {
+                    self.recognize(scope);
+                }
             }
-            Err(message) => self.state.engine = EngineState::Failed(message),
+            Err(message) => {
+                self.state.pending = None;
+                self.state.tell(Tone::Error, message.clone());
+                self.state.engine = EngineState::Failed(message);
+            }
         }
     }
 }
@@ -120,7 +163,12 @@ impl eframe::App for Window {
     fn logic(&mut self, ctx: &egui::Context, _: &mut eframe::Frame) {
         let until = Instant::now() + DRAIN;
         self.hear_engine();
-        let more = self.hear_librarian(until) | self.hear_run(until);
+        self.hear_searches();
+        let more = self.hear_librarian(until) | self.hear_run(until) | self.hear_race(until);
+        let seconds = f64::from(ctx.input(|input| input.stable_dt));
+        let replays = self.state.replay.as_mut().is_some_and(|replay| replay.tick(seconds));
+        let races = self.state.race.as_mut().is_some_and(|race| race.tick(seconds));
+        let more = more || replays || races;
         if more {
             ctx.request_repaint();
         }
@@ -128,18 +176,20 @@ impl eframe::App for Window {
 
     fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
         let (state, actions) = (&self.state, &mut self.actions);
+        for command in shell::asked_by_keys(ui, state) {
+            actions.command(command);
+        }
+        dropped_and_pasted(ui, actions);
         shell::bars(ui, state, actions);
         let mut panes = state.settings.panes;
-        Panel::left("pages")
-            .default_size(panes.widths.pages)
-            .show_collapsible(ui, &mut panes.pages, |ui| shell::pages::show(ui, state, actions));
-        Panel::right("reading")
-            .default_size(panes.widths.reading)
-            .show_collapsible(ui, &mut panes.reading, |ui| reading::show(ui, state, actions));
-        Panel::bottom("rounds")
-            .default_size(panes.widths.rounds)
-            .show_collapsible(ui, &mut panes.rounds, |ui| rounds::show(ui, state, actions));
-        CentralPanel::default().show(ui, |ui| canvas::show(ui, state, actions));
+        if !state.project.documents.is_empty() {
+            show_panes(ui, state, actions, &mut panes);
+        }
+        CentralPanel::no_frame().show(ui, |ui| match state.document() {
+            None => shell::welcome::show(ui, state, actions),
+            Some(document) if state.page().is_none() => shell::welcome::no_page(ui, document, actions),
+            Some(_) => canvas::show(ui, state, actions),
+        });
         shell::over(ui, state, actions);
         if panes != state.settings.panes {
             actions.ask(Action::Panes(panes));
@@ -147,26 +197,86 @@ impl eframe::App for Window {
         for action in self.actions.take() {
             self.apply(action);
         }
+        self.want_what_is_shown();
     }
 }
 
-/// Opens the window and stays until it is closed.
+/// The panes around the canvas, as wide as they were left.
+fn show_panes(ui: &mut egui::Ui, state: &State, actions: &mut Actions, panes: &mut Panes) {
+    let Widths { pages, reading, rounds } = &mut panes.widths;
+    let left = Panel::left("pages").default_size(*pages).size_range(120.0..=360.0);
+    if let Some(shown) = left.show_collapsible(ui, &mut panes.pages, |ui| shell::pages::show(ui, state, actions)) {
+        *pages = shown.response.rect.width();
+    }
+    let right = Panel::right("reading").default_size(*reading).size_range(240.0..=1200.0);
+    if let Some(shown) = right.show_collapsible(ui, &mut panes.reading, |ui| reading::show(ui, state, actions)) {
+        *reading = shown.response.rect.width();
+    }
+    let bottom = Panel::bottom("rounds").default_size(*rounds).size_range(100.0..=600.0);
+    if let Some(shown) = bottom.show_collapsible(ui, &mut panes.rounds, |ui| rounds::show(ui, state, actions)) {
+        *rounds = shown.response.rect.height();
+    }
+}
+
+/// Files that were dropped on the window, and what was pasted while no text was being typed.
+fn dropped_and_pasted(ui: &egui::Ui, actions: &mut Actions) {
+    let typing = ui.ctx().egui_wants_keyboard_input();
+    let paths: Vec<PathBuf> =
+        ui.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_path_buf()).collect());
+    if !paths.is_empty() {
+        actions.ask(Action::OpenPaths(paths));
+    }
+    let pasted = ui.input(|input| {
+        input.events.iter().find_map(|event| match event {
+            egui::Event::PasteImage(image) => Some(Action::PasteImage(Arc::clone(image))),
+            egui::Event::Paste(_) if !typing => Some(Action::Do(Command::Paste)),
+            _ => None,
+        })
+    });
+    if let Some(action) = pasted {
+        actions.ask(action);
+    }
+}
+
+/// Opens the window with these files and stays until it is closed.
 ///
 /// # Errors
 /// One sentence when there is no display, or none that can be drawn on.
-pub fn open(options: WindowOptions) -> Result<(), String> {
+pub fn open(files: Vec<PathBuf>) -> Result<(), String> {
+    if !has_display() {
+        return Err(
+            "there is no display to open a window on; to read files, use: gravityocr recognize FILES".to_owned()
+        );
+    }
+    let options = WindowOptions { files, data_folder: crate::models::data_folder(), backend: Arc::new(engine_backend) };
     let native = eframe::NativeOptions {
         viewport: egui::ViewportBuilder::default()
-            .with_title("GravityOCR")
+            .with_title(strings::about::TITLE)
             .with_app_id("gravityocr")
             .with_inner_size([1280.0, 820.0])
-            .with_min_inner_size([640.0, 420.0]),
+            .with_min_inner_size([640.0, 420.0])
+            .with_drag_and_drop(true),
         ..eframe::NativeOptions::default()
     };
-    eframe::run_native(
-        "gravityocr",
-        native,
-        Box::new(|creation| Ok(Box::new(Window::new(creation, options)?) as Box<dyn eframe::App>)),
-    )
-    .map_err(|error| error.to_string())
+    let window = Box::new(|creation: &eframe::CreationContext<'_>| {
+        Ok(Box::new(Window::new(creation, options)?) as Box<dyn eframe::App>)
+    });
+    eframe::run_native("gravityocr", native, window).map_err(|error| {
+        format!("the window could not be opened ({error}); to read files without it, use: gravityocr recognize FILES")
+    })
+}
+
+/// The engine as the window's reader.
+///
+/// # Errors
+/// The sentence of the engine that did not start.
+pub fn engine_backend(options: EngineOptions) -> Result<Started, String> {
+    let engine = crate::reader::EngineReader::open(options)?;
+    Ok(Started { info: engine.info().clone(), reader: Box::new(engine) })
+}
+
+/// Whether there is anything to open a window on. Elsewhere than on Linux there always is.
+fn has_display() -> bool {
+    let named = |variable| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
+    !cfg!(target_os = "linux") || ["WAYLAND_DISPLAY", "WAYLAND_SOCKET", "DISPLAY"].into_iter().any(named)
 }

@@ -1,25 +1,420 @@
 //! The one place that changes the state.
 
-use std::time::Instant;
+use eframe::egui::{self, ViewportCommand};
+use engine::document::Turn;
+use engine::region::Label;
 
 use super::action::Action;
 use super::app::Window;
+use super::canvas::camera::{Zoom, zoomed};
+use super::command::Command;
+use super::librarian::Want;
+use super::project::{PageKey, RegionId};
+use super::race::RaceAsk;
+use super::replay::{Replay, ReplayAsk};
+use super::run::Scope;
+use super::settings::Settings;
+use super::state::{Confirm, Fit, Modal, ReadingTab, State, Tone, Tool};
 
 impl Window {
     /// Makes a change that was asked for.
     pub(super) fn apply(&mut self, action: Action) {
-        let _ = action;
+        let state = &mut self.state;
+        match action {
+            Action::Do(command) => {
+                if command.enabled(state) {
+                    self.command(command);
+                }
+            }
+            Action::OpenPaths(paths) => self.open_paths(paths),
+            Action::PasteImage(image) => self.paste_image(image),
+            Action::Go(key) => self.go(key),
+            Action::Unlock(document, password) => {
+                if let Some(document) = state.project.document_mut(document) {
+                    document.password = Some(password);
+                    document.state = super::project::DocumentState::Opening;
+                }
+                state.modal = None;
+            }
+            Action::AskPassword(document) => {
+                state.modal = Some(Modal::Password { document, text: String::new() });
+            }
+            Action::CancelRun => state.cancel_run(),
+            Action::ChooseCheckpoint => {}
+            Action::Close(document) => self.close(document),
+
+            Action::Select(ids) => {
+                state.view.focus = ids.last().copied();
+                state.view.scroll_to = state.view.focus;
+                state.view.selection = ids.into_iter().collect();
+            }
+            Action::ToggleSelect(id) => {
+                if !state.view.selection.remove(&id) {
+                    state.view.selection.insert(id);
+                    state.view.focus = Some(id);
+                } else if state.view.focus == Some(id) {
+                    state.view.focus = state.view.selection.last().copied();
+                }
+            }
+            Action::Hover(id) => state.view.hover = id,
+            Action::Draw(bounds) => {
+                state.draw_region(bounds, Label::Text);
+                state.view.tool = Tool::Select;
+            }
+            Action::Reshape { boxes, merge } => state.reshape(&boxes, merge),
+            Action::Relabel(label) => state.relabel(label),
+            Action::Reorder { region, to } => state.reorder(region, to),
+            Action::Recognize(ids) => {
+                if let Some(key) = state.view.page {
+                    self.recognize(Scope::Regions(key, ids));
+                }
+            }
+            Action::RecognizeAs(label) => {
+                state.relabel(label);
+                self.command(Command::RecognizeAgain);
+            }
+
+            Action::Edit(id) => state.begin_edit(id),
+            Action::Editing(text) => {
+                if let Some((_, editing)) = &mut state.view.editing {
+                    *editing = text;
+                }
+            }
+            Action::FinishEdit => {
+                if let Some((id, text)) = state.view.editing.take() {
+                    state.edit_text(id, text);
+                }
+            }
+            Action::AbandonEdit => state.view.editing = None,
+            Action::Camera(camera) => state.view.camera = camera,
+            Action::Tab(tab) => state.view.reading = tab,
+            Action::Scrolled => state.view.scroll_to = None,
+            Action::Settings(settings) => self.change_settings(*settings),
+            Action::Panes(panes) => state.settings.panes = panes,
+            Action::Thumbnails(keys) => state.view.thumbnails = keys,
+            Action::Modal(modal) => state.modal = modal,
+            Action::Confirmed => self.confirmed(),
+            Action::Dismiss(at) => {
+                if at < state.messages.len() {
+                    state.messages.remove(at);
+                }
+            }
+            Action::Replay(ask) => state.replay(ask),
+            Action::Race(ask) => self.race(ask),
+            Action::Copy { .. } | Action::CopyRegions(_) => {}
+            Action::Browse(_) | Action::Typed(..) | Action::Export(_) | Action::CancelExport(_) => {}
+        }
     }
 
-    /// Takes in what the librarian has to say; whether there is more.
-    pub(super) fn hear_librarian(&mut self, until: Instant) -> bool {
-        let _ = until;
-        false
+    fn command(&mut self, command: Command) {
+        use Command::*;
+        let state = &mut self.state;
+        match command {
+            Open | OpenFolder | OpenProject | SaveProject | SaveProjectAs | Export | CopyRegions | CopyPage
+            | CopyDocument | CopyTable => {}
+            Paste => self.paste(),
+            OpenSample => self.open_sample(),
+            CloseDocument => {
+                if let Some(document) = state.document() {
+                    let (id, read) = (document.id, document.has_results());
+                    match read {
+                        true => state.modal = Some(Modal::Confirm(Confirm::CloseDocument(id))),
+                        false => self.close(id),
+                    }
+                }
+            }
+            Quit => self.context.send_viewport_cmd(ViewportCommand::Close),
+
+            Undo => {
+                let touched = state.history.undo(&mut state.project);
+                self.show_touched(&touched);
+            }
+            Redo => {
+                let touched = state.history.redo(&mut state.project);
+                self.show_touched(&touched);
+            }
+            SelectAll => {
+                let ids = state.page().map(|page| page.regions.iter().map(|region| region.id).collect());
+                state.view.selection = ids.unwrap_or_default();
+                state.view.focus = state.view.focus.or(state.view.selection.first().copied());
+            }
+            Delete => state.delete_selected(),
+
+            PreviousPage => self.step_page(|pages, at| pages.get(at.checked_sub(1)?).copied()),
+            NextPage => self.step_page(|pages, at| pages.get(at + 1).copied()),
+            FirstPage => self.step_page(|pages, _| pages.first().copied()),
+            LastPage => self.step_page(|pages, _| pages.last().copied()),
+            RotateLeft => self.rotate(Turn::Left),
+            RotateRight => self.rotate(Turn::Right),
+            Detect => {
+                if let Some(key) = state.view.page {
+                    self.detect(&[key]);
+                }
+            }
+            DetectDocument => {
+                let keys: Vec<PageKey> = state.document().map_or(Vec::new(), |document| {
+                    let bare = |page: &std::sync::Arc<super::project::Page>| page.regions.is_empty();
+                    let pages = document.pages.iter().enumerate().filter(|(_, page)| bare(page));
+                    pages.map(|(page, _)| PageKey { document: document.id, page }).collect()
+                });
+                self.detect(&keys);
+            }
+
+            DrawRegion => {
+                state.view.tool = if state.view.tool == Tool::Draw { Tool::Select } else { Tool::Draw };
+            }
+            NextRegion => state.step_region(true),
+            PreviousRegion => state.step_region(false),
+            MoveEarlier => state.shift_selected(false),
+            MoveLater => state.shift_selected(true),
+            EditText => {
+                if let Some(id) = state.view.focus {
+                    state.begin_edit(id);
+                }
+            }
+            RevertText => {
+                if let Some(id) = state.view.focus {
+                    state.revert_text(id);
+                }
+            }
+
+            Recognize => {
+                let Some(key) = state.view.page else { return };
+                let scope = match state.view.selection.is_empty() {
+                    true => Scope::Page(key),
+                    false => Scope::Regions(key, state.view.selection.iter().copied().collect()),
+                };
+                self.recognize(scope);
+            }
+            RecognizePage => {
+                if let Some(key) = state.view.page {
+                    self.recognize(Scope::Page(key));
+                }
+            }
+            RecognizeDocument => {
+                if let Some(key) = state.view.page {
+                    self.recognize(Scope::Document(key.document));
+                }
+            }
+            RecognizeAgain => {
+                if let Some(key) = state.view.page {
+                    let ids: Vec<RegionId> = state.view.selection.iter().copied().collect();
+                    self.recognize(Scope::Regions(key, ids));
+                }
+            }
+            Cancel => self.cancel(),
+            PlayRounds => state.toggle_replay(),
+
+            Race => {
+                if let Some(id) = state.view.focus {
+                    self.race(RaceAsk::Start(id));
+                }
+            }
+            ZoomIn => self.zoom(Zoom::In),
+            ZoomOut => self.zoom(Zoom::Out),
+            ActualSize => self.zoom(Zoom::Actual),
+            FitPage => state.view.camera.fit = Fit::Page,
+            FitWidth => state.view.camera.fit = Fit::Width,
+            TogglePages => state.settings.panes.pages ^= true,
+            ToggleReading => state.settings.panes.reading ^= true,
+            ToggleRounds => state.settings.panes.rounds ^= true,
+            ToggleColours => state.settings.colours ^= true,
+            ToggleGhosts => state.settings.ghosts ^= true,
+            ToggleFurniture => state.settings.furniture ^= true,
+            LargerText => self.scale(10),
+            SmallerText => self.scale(-10),
+            Settings => state.modal = Some(Modal::Settings),
+            Shortcuts => state.modal = Some(Modal::Shortcuts),
+            About => state.modal = Some(Modal::About),
+        }
     }
 
-    /// Takes in what the run has to say; whether there is more.
-    pub(super) fn hear_run(&mut self, until: Instant) -> bool {
-        let _ = until;
-        false
+    /// Esc: the innermost thing is left first, the run last.
+    fn cancel(&mut self) {
+        let state = &mut self.state;
+        if state.modal == Some(Modal::Race) {
+            self.race(RaceAsk::Close);
+        } else if state.modal.is_some() {
+            state.modal = None;
+        } else if state.view.editing.is_some() {
+            state.view.editing = None;
+        } else if state.view.tool == Tool::Draw {
+            state.view.tool = Tool::Select;
+        } else if state.run.is_some() || state.pending.is_some() {
+            state.cancel_run();
+        } else if state.detecting > 0 {
+            self.librarian.want(Want::CancelDetection);
+        } else if state.replay.is_some() {
+            state.replay = None;
+        } else {
+            state.view.select(None);
+        }
+    }
+
+    fn zoom(&mut self, zoom: Zoom) {
+        self.state.view.camera = zoomed(&self.context, &self.state.view.camera, zoom);
+    }
+
+    /// Looks at another page.
+    pub(super) fn go(&mut self, key: PageKey) {
+        if let Some(run) = &mut self.state.run {
+            run.follow = run.page == Some(key);
+        }
+        self.state.go(key);
+    }
+
+    fn step_page(&mut self, step: impl Fn(&[PageKey], usize) -> Option<PageKey>) {
+        let keys = self.state.page_keys();
+        let Some(at) = self.state.view.page.and_then(|key| keys.iter().position(|other| *other == key)) else { return };
+        if let Some(key) = step(&keys, at) {
+            self.go(key);
+        }
+    }
+
+    fn rotate(&mut self, turn: Turn) {
+        let Some(key) = self.state.view.page else { return };
+        if self.state.run.as_ref().is_some_and(|run| run.page == Some(key)) {
+            self.state.tell(Tone::Warning, super::strings::TURN_LATER);
+            return;
+        }
+        self.state.rotate(turn);
+        self.state.sheets.forget(|other| other == key);
+    }
+
+    fn detect(&mut self, keys: &[PageKey]) {
+        let state = &mut self.state;
+        state.detect_merge = state.history.revision() | 1 << 62;
+        for &key in keys {
+            if let Some(page) = state.project.page(key) {
+                let dpi = page.resolution(state.settings.dpi) as f32;
+                self.librarian.want(Want::Detect { key, turn: page.turn, dpi });
+            }
+        }
+    }
+
+    /// Shows a page that undo or redo changed.
+    fn show_touched(&mut self, touched: &[PageKey]) {
+        let state = &mut self.state;
+        if let (Some(&first), false) = (touched.first(), touched.iter().any(|key| state.view.page == Some(*key))) {
+            self.go(first);
+        }
+        let state = &mut self.state;
+        for &key in touched {
+            let turn = state.project.page(key).map(|page| page.turn);
+            let stale = state.sheets.full(key).is_some_and(|sheet| Some(sheet.turn) != turn)
+                || state.sheets.thumbnail(key).is_some_and(|thumbnail| Some(thumbnail.turn) != turn);
+            if stale {
+                state.sheets.forget(|other| other == key);
+            }
+        }
+        if let Some(key) = state.view.page {
+            let page = state.project.page(key).cloned();
+            state.view.drop_strangers(page.as_deref(), key);
+        }
+    }
+
+    fn change_settings(&mut self, settings: Settings) {
+        let settings = settings.sane();
+        let before = std::mem::replace(&mut self.state.settings, settings);
+        let after = &self.state.settings;
+        if (&before.checkpoint, before.threads) != (&after.checkpoint, after.threads) {
+            self.state.cancel_run();
+            self.drop_engine();
+        }
+        self.dress();
+    }
+
+    fn scale(&mut self, percent: i32) {
+        let scale = self.state.settings.scale.saturating_add_signed(percent);
+        self.state.settings.scale = scale.clamp(50, 300);
+        self.dress();
+    }
+
+    /// Puts theme and text size into force.
+    pub(super) fn dress(&self) {
+        use super::settings::Theme;
+        let settings = &self.state.settings;
+        self.context.set_theme(match settings.theme {
+            Theme::System => egui::ThemePreference::System,
+            Theme::Light => egui::ThemePreference::Light,
+            Theme::Dark => egui::ThemePreference::Dark,
+        });
+        self.context.set_zoom_factor(settings.scale as f32 / 100.0);
+    }
+
+    fn confirmed(&mut self) {
+        let Some(Modal::Confirm(question)) = self.state.modal.take() else { return };
+        match question {
+            Confirm::CloseDocument(document) => self.close(document),
+            Confirm::OpenProject(_) => {}
+        }
+    }
+}
+
+impl State {
+    /// Every page that is open, in order.
+    pub(crate) fn page_keys(&self) -> Vec<PageKey> {
+        let pages = |document: &super::project::Document| {
+            let document_id = document.id;
+            (0..document.pages.len()).map(move |page| PageKey { document: document_id, page })
+        };
+        self.project.documents.iter().flat_map(pages).collect()
+    }
+
+    fn step_region(&mut self, forward: bool) {
+        let Some(page) = self.page() else { return };
+        let count = page.regions.len();
+        let at = self.view.focus.and_then(|id| page.position(id));
+        let next = match (at, forward) {
+            _ if count == 0 => return,
+            (None, true) => 0,
+            (None, false) => count - 1,
+            (Some(at), true) => (at + 1) % count,
+            (Some(at), false) => (at + count - 1) % count,
+        };
+        let id = page.regions[next].id;
+        self.view.select(Some(id));
+        self.view.scroll_to = Some(id);
+    }
+
+    fn begin_edit(&mut self, id: RegionId) {
+        let Some(region) = self.page().and_then(|page| page.region(id)) else { return };
+        let text = region.text().to_owned();
+        self.view.select(Some(id));
+        self.view.scroll_to = Some(id);
+        self.view.editing = Some((id, text));
+        self.view.reading = ReadingTab::Live;
+        self.settings.panes.reading = true;
+    }
+
+    fn replay(&mut self, ask: ReplayAsk) {
+        match ask {
+            ReplayAsk::Open(id) => {
+                let read = self.page().and_then(|page| page.region(id)).and_then(|region| region.read.clone());
+                self.replay = read.map(|read| Replay::open(id, read.detail.unpack().logs));
+                self.view.select(Some(id));
+                self.settings.panes.rounds = true;
+            }
+            ReplayAsk::Close => self.replay = None,
+            ask => {
+                if let Some(replay) = &mut self.replay {
+                    replay.ask(ask);
+                }
+            }
+        }
+    }
+
+    fn toggle_replay(&mut self) {
+        let Some(id) = self.view.focus else { return };
+        match &self.replay {
+            Some(replay) if replay.region == id => {
+                let ask = if replay.playing { ReplayAsk::Pause } else { ReplayAsk::Play };
+                self.replay(ask);
+            }
+            _ => {
+                self.replay(ReplayAsk::Open(id));
+                self.replay(ReplayAsk::Play);
+            }
+        }
     }
 }

@@ -65,6 +65,24 @@ pub(crate) const REJECTED: Color32 = Color32::from_rgb(0xd6, 0x27, 0x28);
 /// The page's ground.
 pub(crate) const PAPER: Color32 = Color32::WHITE;
 
+/// Quiet signs on the page's ground.
+pub(crate) const PAPER_INK_WEAK: Color32 = Color32::from_gray(0x8c);
+
+/// What the sheet lies on.
+pub(crate) fn desk(visuals: &Visuals) -> Color32 {
+    Color32::from_gray(if visuals.dark_mode { 0x14 } else { 0xe6 })
+}
+
+/// The line around the sheet.
+pub(crate) fn sheet_edge(visuals: &Visuals) -> Color32 {
+    Color32::from_gray(if visuals.dark_mode { 0x50 } else { 0xc4 })
+}
+
+/// The sheet's shadow on what it lies on.
+pub(crate) fn sheet_shadow(visuals: &Visuals) -> Color32 {
+    Color32::from_black_alpha(if visuals.dark_mode { 0x90 } else { 0x30 })
+}
+
 /// A region's colour on the page, by what is done with it.
 pub(crate) fn role(role: engine::region::Role) -> Color32 {
     use engine::region::Role;
@@ -76,3 +94,58 @@ pub(crate) fn role(role: engine::region::Role) -> Color32 {
         Role::Furniture => Color32::from_rgb(0x80, 0x80, 0x80),
     }
 }
+
+/// The main button.
+pub(crate) fn accent(visuals: &Visuals) -> Color32 {
+    if visuals.dark_mode { Color32::from_rgb(0x1f, 0x6f, 0xb2) } else { Color32::from_rgb(0x0b, 0x5c, 0x9e) }
+}
+
+/// What went well.
+pub(crate) fn good(visuals: &Visuals) -> Color32 {
+    if visuals.dark_mode { Color32::from_rgb(0x62, 0xc0, 0x8f) } else { Color32::from_rgb(0x1b, 0x6e, 0x47) }
+}
+
+/// What deserves a look.
+pub(crate) fn warning(visuals: &Visuals) -> Color32 {
+    if visuals.dark_mode { Color32::from_rgb(0xe6, 0xb4, 0x4c) } else { Color32::from_rgb(0x8a, 0x5a, 0x00) }
+}
+
+/// What went wrong.
+pub(crate) fn error(visuals: &Visuals) -> Color32 {
+    if visuals.dark_mode { Color32::from_rgb(0xf4, 0x8a, 0x80) } else { Color32::from_rgb(0xb0, 0x1e, 0x1e) }
+}
+
+/// The rim of a sheet of paper.
+pub(crate) fn edge(visuals: &Visuals) -> Color32 {
+    if visuals.dark_mode { Color32::from_gray(0x60) } else { Color32::from_gray(0xb4) }
+}
+
+/// The parts of a time bar, one after another; each is named with its number beside the bar.
+pub(crate) fn stage(place: usize, visuals: &Visuals) -> Color32 {
+    const ROUNDS: [u32; 4] = [3, 1, 0, 2];
+    round(ROUNDS[place % ROUNDS.len()], visuals)
+}
+
+/// A bar's outline where nothing fills it.
+pub(crate) fn outline(visuals: &Visuals) -> Color32 {
+    visuals.widgets.noninteractive.fg_stroke.color.gamma_multiply(0.7)
+}
+
+/// The check mark where two ways gave the same.
+pub(crate) fn same(visuals: &Visuals) -> Color32 {
+    round(2, visuals)
+}
+
+/// The ground of a region's tag: its colour, dark enough for small letters in [`ON_TAG`].
+pub(crate) fn tag(of: engine::region::Role) -> Color32 {
+    role(of).lerp_to_gamma(Color32::BLACK, 0.3)
+}
+
+/// Words on a region's tag.
+pub(crate) const ON_TAG: Color32 = Color32::WHITE;
+
+/// Words on the page that have no round's colour.
+pub(crate) const INK: Color32 = Color32::from_rgb(0x22, 0x22, 0x22);
+
+/// Drafts on the page.
+pub(crate) const GHOST_ON_PAPER: Color32 = Color32::from_rgb(0x8c, 0x8c, 0x8c);

@@ -225,7 +225,7 @@ impl Command {
             RecognizeDocument => keys![CTRL_SHIFT, Enter],
             RecognizeAgain => keys![CTRL, R],
             Cancel => keys![NONE, Escape],
-            PlayRounds => keys![NONE, Space],
+            PlayRounds => keys![NONE, P],
             ZoomIn => keys![CTRL, Plus; CTRL, Equals],
             ZoomOut => keys![CTRL, Minus],
             ActualSize => keys![CTRL, Num0],

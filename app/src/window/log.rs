@@ -103,11 +103,18 @@ fn refused(ghost: &str, pieces: &[Piece]) -> Option<String> {
 impl RequestLog {
     /// The counts of its rounds, in order.
     pub(crate) fn rounds(&self) -> impl Iterator<Item = RoundCounts> {
-        self.steps.iter().filter_map(|step| match step.what {
+        self.steps.iter().filter_map(Step::counts)
+    }
+}
+
+impl Step {
+    /// The counts of the round that it committed, if it did.
+    pub(crate) fn counts(&self) -> Option<RoundCounts> {
+        match self.what {
             What::Committed { round, drafted, accepted, tokens, forwards, .. } => {
                 Some(RoundCounts { round, drafted, accepted, tokens, forwards })
             }
             What::Drafted { .. } => None,
-        })
+        }
     }
 }

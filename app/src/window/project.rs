@@ -71,6 +71,10 @@ pub(crate) struct Page {
     pub(crate) turn: Turn,
     /// Width and height of the raster that regions refer to, pixels; unknown until it was rendered once.
     pub(crate) size: Option<[u32; 2]>,
+    /// The resolution at which the page was asked for, dots per inch. A page with regions keeps it, since their boxes
+    /// count its pixels.
+    #[serde(default)]
+    pub(crate) asked_dpi: Option<u32>,
     /// Resolution of the raster, dots per inch, where it is known.
     pub(crate) dpi: Option<f32>,
     /// The skew that was corrected, degrees.
@@ -128,9 +132,22 @@ impl Page {
         self.regions.iter().find(|region| region.id == id)
     }
 
+    /// The resolution at which it is drawn and read when `wish` is the person's.
+    pub(crate) fn resolution(&self, wish: u32) -> u32 {
+        self.asked_dpi.filter(|_| !self.regions.is_empty()).unwrap_or(wish)
+    }
+
     /// A region's place in the reading order.
     pub(crate) fn position(&self, id: RegionId) -> Option<usize> {
         self.regions.iter().position(|region| region.id == id)
+    }
+}
+
+impl Document {
+    /// Whether anything was read or written in it.
+    pub(crate) fn has_results(&self) -> bool {
+        let touched = |region: &Arc<PageRegion>| region.read.is_some() || region.edit.is_some();
+        self.pages.iter().flat_map(|page| &page.regions).any(touched)
     }
 }
 

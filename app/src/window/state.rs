@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use eframe::egui::Vec2;
 use engine::worker::EngineInfo;
@@ -12,9 +13,12 @@ use super::live::Live;
 use super::project::{Document, Page, PageKey, PageRegion, Project, RegionId};
 use super::race::Race;
 use super::replay::Replay;
-use super::run::Run;
+use super::run::{Run, Scope};
 use super::settings::Settings;
 use super::sheets::Sheets;
+
+/// Most messages at a time.
+const MESSAGES: usize = 6;
 
 /// Everything.
 #[derive(Default)]
@@ -24,6 +28,8 @@ pub(crate) struct State {
     pub(crate) live: Live,
     /// The recognition that runs.
     pub(crate) run: Option<Run>,
+    /// What is to be read as soon as the engine is there.
+    pub(crate) pending: Option<Scope>,
     pub(crate) view: View,
     pub(crate) settings: Settings,
     pub(crate) engine: EngineState,
@@ -33,6 +39,9 @@ pub(crate) struct State {
     pub(crate) replay: Option<Replay>,
     /// Exports that are being written.
     pub(crate) exports: Vec<super::export::Exporting>,
+    /// Pages whose regions are being looked for, and what joins them into one undo.
+    pub(crate) detecting: usize,
+    pub(crate) detect_merge: u64,
     /// Things to tell, newest last; each goes away when dismissed, good news by itself.
     pub(crate) messages: Vec<Message>,
     /// The question or page that lies over everything else.
@@ -58,6 +67,8 @@ pub(crate) struct View {
     pub(crate) reading: ReadingTab,
     /// The region whose text is being edited, with the text as it stands.
     pub(crate) editing: Option<(RegionId, String)>,
+    /// The pages whose thumbnails are seen.
+    pub(crate) thumbnails: Vec<PageKey>,
     /// Set to bring a region into view in the reading pane, once.
     pub(crate) scroll_to: Option<RegionId>,
 }
@@ -77,7 +88,7 @@ pub(crate) enum Tool {
 pub(crate) struct Camera {
     /// Whether the zoom follows the canvas.
     pub(crate) fit: Fit,
-    /// Screen points per page pixel where `fit` is [`Fit::Free`].
+    /// Physical screen pixels per page pixel where `fit` is [`Fit::Free`]; 1 is "100 %" at every scaling of the screen.
     pub(crate) zoom: f32,
     /// The page point at the canvas's centre, as a share of the page's width and height.
     pub(crate) centre: Vec2,
@@ -132,8 +143,8 @@ pub(crate) enum EngineState {
 pub(crate) struct Message {
     pub(crate) tone: Tone,
     pub(crate) text: String,
-    /// By the window's clock, seconds.
-    pub(crate) since: f64,
+    /// When it was told.
+    pub(crate) since: Instant,
 }
 
 /// How a message is meant.
@@ -205,6 +216,32 @@ impl State {
     /// The document of that page.
     pub(crate) fn document(&self) -> Option<&Document> {
         self.project.document(self.view.page?.document)
+    }
+
+    /// Looks at another page.
+    pub(crate) fn go(&mut self, key: PageKey) {
+        if self.view.page == Some(key) {
+            return;
+        }
+        self.view = View {
+            page: Some(key),
+            tool: self.view.tool,
+            camera: Camera { centre: Vec2::new(0.5, 0.0), ..self.view.camera },
+            reading: self.view.reading,
+            thumbnails: std::mem::take(&mut self.view.thumbnails),
+            ..View::default()
+        };
+        self.sheets.touch(key);
+    }
+
+    /// Tells the person something.
+    pub(crate) fn tell(&mut self, tone: Tone, text: impl Into<String>) {
+        let text = text.into();
+        self.messages.retain(|message| message.text != text);
+        self.messages.push(Message { tone, text, since: Instant::now() });
+        if self.messages.len() > MESSAGES {
+            self.messages.remove(0);
+        }
     }
 
     /// The selected regions in reading order.

@@ -20,6 +20,8 @@ pub(crate) const MOST_PAGES: usize = 200_000;
 pub(crate) const MOST_DOCUMENTS: usize = 100_000;
 /// Most bytes of one page, packed details included.
 pub(crate) const LARGEST_PAGE: u64 = 512 << 20;
+/// Largest resolution that can be asked for, dots per inch.
+const LARGEST_DPI: u32 = 1200;
 /// Largest side of a page, pixels.
 const LONGEST_SIDE: u32 = 1 << 20;
 /// Most rows, columns and spans of a table.
@@ -139,7 +141,10 @@ pub(crate) fn is_worth_keeping(page: &Page) -> bool {
 /// A page that was read from a file, with every number in its range.
 pub(crate) fn checked(mut page: Page) -> Page {
     page.size = page.size.filter(|size| size.iter().all(|side| (1..=LONGEST_SIDE).contains(side)));
+    page.asked_dpi = page.asked_dpi.filter(|dpi| (1..=LARGEST_DPI).contains(dpi));
     page.dpi = page.dpi.filter(|dpi| dpi.is_finite() && *dpi > 0.0);
+    // What kept it from being drawn may be mended by now.
+    page.error = None;
     if !page.skew_degrees.is_finite() {
         page.skew_degrees = 0.0;
     }
@@ -220,17 +225,20 @@ impl Names {
     }
 }
 
-/// Settles a document that was opened again: its stored pages stay when the file still has as many. Otherwise they
-/// cannot be told to belong to it; the sentence says so.
+/// Settles a document that was opened (again): its stored pages stay. When the file has another number of pages now,
+/// they may belong to another file; the sentence says so.
 pub(crate) fn reopen(document: &mut Document, page_count: usize) -> Option<String> {
     document.state = DocumentState::Open;
-    if document.pages.len() == page_count {
+    let before = document.pages.len();
+    if before == page_count {
         return None;
     }
-    let lost = document.pages.iter().any(|page| is_worth_keeping(page));
-    let sentence = lost.then(|| words::changed_since(&document.name, document.pages.len(), page_count));
-    document.pages = blank_pages(page_count);
-    sentence
+    // What was read of pages that are gone is not dropped silently.
+    let kept = document.pages.iter().rposition(|page| is_worth_keeping(page)).map_or(0, |last| last + 1);
+    let count = page_count.max(kept);
+    document.pages.truncate(count);
+    document.pages.extend(blank_pages(count.saturating_sub(document.pages.len())));
+    (kept > 0).then(|| words::changed_since(&document.name, before, page_count))
 }
 
 #[cfg(test)]
@@ -272,6 +280,7 @@ pub(crate) mod testing {
         Page {
             turn: Turn::Left,
             size: Some([100, 140]),
+            asked_dpi: Some(200),
             dpi: Some(199.9),
             skew_degrees: 0.1,
             detected: true,

@@ -11,12 +11,14 @@ fn numbers_of_a_stored_page_are_brought_into_their_ranges() {
     let page = Page {
         size: Some([100, 140]),
         dpi: Some(-1.0),
+        asked_dpi: Some(u32::MAX),
+        error: Some("damaged".to_owned()),
         skew_degrees: f32::NAN,
         regions: vec![Arc::new(PageRegion { id: RegionId(1), region, read: None, edit: None })],
         ..Page::default()
     };
     let page = checked(page);
-    assert_eq!((page.dpi, page.skew_degrees), (None, 0.0));
+    assert_eq!((page.dpi, page.asked_dpi, page.skew_degrees, &page.error), (None, None, 0.0, &None));
     assert_eq!(page.regions[0].region.level, None);
     assert_eq!(page.regions[0].bounds(), Rect { x0: 100, y0: 90, x1: 100, y1: 140 });
     assert_eq!(checked(Page { size: Some([0, 7]), ..Page::default() }).size, None);
@@ -48,16 +50,22 @@ fn two_regions_never_share_a_name() {
 }
 
 #[test]
-fn reopening_keeps_pages_only_of_a_file_that_still_fits() {
+fn reopening_keeps_what_was_read_and_says_when_the_file_is_another() {
     let mut project = testing::project_of(Path::new("scan.pdf"));
     let before = project.documents[0].clone();
     let document = &mut project.documents[0];
     assert_eq!(reopen(document, 3), None);
     assert_eq!((&document.pages, &document.state), (&before.pages, &DocumentState::Open));
-    let sentence = reopen(document, 2).unwrap();
-    assert!(sentence.contains("scan.pdf") && sentence.contains("2 pages") && sentence.contains('3'), "{sentence}");
-    assert_eq!(document.pages, blank_pages(2));
-    assert_eq!(reopen(document, 5), None, "nothing is lost with blank pages");
+    for now in [2, 5] {
+        let mut document = before.clone();
+        let sentence = reopen(&mut document, now).unwrap();
+        assert!(sentence.contains(&format!("scan.pdf was changed: it has {now} pages now instead of 3")), "{sentence}");
+        assert_eq!(document.pages[..3], before.pages, "nothing that was read is lost");
+        assert_eq!(document.pages.len(), now.max(3));
+    }
+    let mut blank = Document { pages: blank_pages(7), ..before };
+    assert_eq!(reopen(&mut blank, 2), None, "nothing is lost with blank pages");
+    assert_eq!(blank.pages.len(), 2);
 }
 
 #[cfg(unix)]

@@ -207,8 +207,606 @@ pub(crate) mod status {
 
 /// Where the data goes.
 pub(crate) const OFFLINE: &str = "Offline — nothing leaves this computer";
+/// Said on Paste when there is nothing to open.
+pub(crate) const NOTHING_TO_PASTE: &str =
+    "The clipboard holds no picture and no files; copy a screenshot or files first";
+/// Said when a page that is being read is to be turned.
+pub(crate) const TURN_LATER: &str = "This page is being read; cancel first, then turn it";
+/// Said when Detect found no region.
+pub(crate) const NOTHING_DETECTED: &str =
+    "Nothing to read was found on this page; draw a region where there is something";
+
+/// The name of a picture from the clipboard.
+pub(crate) fn pasted_name(number: usize) -> String {
+    format!("Pasted picture {number}.png")
+}
+
 /// For times that were not taken.
 pub(crate) const NOT_MEASURED: &str = "not measured";
+
+/// Names of changes, for "Undo …".
+pub(crate) mod change {
+    pub(crate) const RECOGNIZE: &str = "Recognize";
+}
+
+/// What is told of a run.
+pub(crate) mod run {
+    pub(crate) const GONE: &str = "the engine has stopped; start the program again";
+
+    /// A count with its noun.
+    pub(crate) fn count(n: usize, noun: &str) -> String {
+        if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+    }
+
+    pub(crate) fn page_failed(page: usize, message: &str) -> String {
+        format!("Page {}: {message}", page + 1)
+    }
+
+    pub(crate) fn cancelled(regions: usize) -> String {
+        format!("Cancelled; {} kept", count(regions, "finished region"))
+    }
+
+    pub(crate) fn completed(pages: usize, regions: usize, seconds: f64) -> String {
+        format!("Read {} on {} in {}", count(regions, "region"), count(pages, "page"), duration(seconds))
+    }
+
+    /// A length of time as people say it.
+    pub(crate) fn duration(seconds: f64) -> String {
+        match seconds {
+            s if s < 9.95 => format!("{s:.1} s"),
+            s if s < 60.0 => format!("{s:.0} s"),
+            s if s < 3600.0 => format!("{} min {:02} s", s as u64 / 60, s as u64 % 60),
+            s => format!("{} h {:02} min", s as u64 / 3600, s as u64 / 60 % 60),
+        }
+    }
+}
+
+pub(crate) const RECENT: &str = "Recent files";
+pub(crate) const CLOSE: &str = "Close";
+pub(crate) const CANCEL: &str = "Cancel";
+pub(crate) const DISMISS: &str = "Dismiss";
+pub(crate) const WARNING: &str = "Note";
+pub(crate) const ERROR: &str = "Error";
+pub(crate) const OPENING: &str = "Opening…";
+pub(crate) const LOCKED: &str = "This document is protected by a password.";
+pub(crate) const ENTER_PASSWORD: &str = "Enter the password…";
+pub(crate) const OFFLINE_HINT: &str =
+    "Files are read, recognized and kept on this computer only; this program has no network code in use.";
+pub(crate) const ENGINE_LOADING: &str = "Loading the checkpoint…";
+pub(crate) const ENGINE_FAILED: &str = "Checkpoint not usable";
+
+/// The status bar before the engine was needed.
+pub(crate) fn engine_asleep(checkpoint: Option<&std::path::Path>) -> String {
+    let name = checkpoint.map_or_else(|| "gravity-nano".to_owned(), |path| path.display().to_string());
+    format!("{name} · CPU · loads when needed")
+}
+
+/// The status bar when the engine is there.
+pub(crate) fn engine_ready(info: &engine::worker::EngineInfo) -> String {
+    format!("{} · CPU · {} · {}", info.checkpoint, info.kernel, run::count(info.threads, "thread"))
+}
+
+/// How it decodes.
+pub(crate) fn engine_hint(info: &engine::worker::EngineInfo) -> String {
+    match &info.only_ar {
+        Some(reason) => format!("Reads token by token: {reason}"),
+        None => "Drafts a block of tokens and verifies it".to_owned(),
+    }
+}
+
+/// Pages that wait for their regions.
+pub(crate) fn detecting(pages: usize) -> String {
+    format!("Detecting regions, {} to go", run::count(pages, "page"))
+}
+
+/// What is known of a page.
+pub(crate) fn page_facts(page: &super::project::Page) -> String {
+    let mut facts = Vec::new();
+    if let Some([width, height]) = page.size {
+        facts.push(format!("{width} × {height} px"));
+    }
+    if let Some(dpi) = page.dpi {
+        facts.push(format!("{dpi:.0} dpi"));
+    }
+    if page.skew_degrees.abs() > 0.05 {
+        facts.push(format!("straightened by {:.1}°", page.skew_degrees.abs()));
+    }
+    facts.join(" · ")
+}
+
+/// A document in the list.
+pub(crate) fn document_row(document: &super::project::Document) -> String {
+    use super::project::DocumentState::*;
+    match &document.state {
+        Opening => format!("{}, opening", document.name),
+        Locked { .. } => format!("{}, locked", document.name),
+        Open => format!("{}, {}", document.name, run::count(document.pages.len(), "page")),
+        Failed(_) => format!("{}, cannot be opened", document.name),
+    }
+}
+
+/// More about it.
+pub(crate) fn document_hint(document: &super::project::Document) -> String {
+    let place = match &document.source {
+        engine::worker::Source::Path(path) => path.display().to_string(),
+        engine::worker::Source::Bytes { name, .. } => name.clone(),
+    };
+    match &document.state {
+        super::project::DocumentState::Failed(message) => format!("{place}\n{message}"),
+        _ => place,
+    }
+}
+
+/// A page in the list.
+pub(crate) fn page_row(page: usize, state: &str) -> String {
+    if state.is_empty() { format!("Page {}", page + 1) } else { format!("Page {}, {state}", page + 1) }
+}
+
+/// States of a page in the list.
+pub(crate) mod page {
+    pub(crate) const FAILED: &str = "failed";
+    pub(crate) const EMPTY: &str = "empty";
+    pub(crate) const DONE: &str = "done";
+
+    pub(crate) fn reading(done: usize, regions: usize) -> String {
+        format!("reading {done} / {regions}")
+    }
+
+    pub(crate) fn partly(read: usize, regions: usize) -> String {
+        format!("{read} / {regions} read")
+    }
+
+    pub(crate) fn troubled(regions: usize) -> String {
+        format!("{regions} to check")
+    }
+}
+
+/// The toolbar.
+pub(crate) mod tool {
+    pub(crate) const OPEN: &str = "Open";
+    pub(crate) const DETECT: &str = "Detect";
+    pub(crate) const DRAW: &str = "Draw";
+    pub(crate) const CANCEL: &str = "Cancel";
+    pub(crate) const STOPPING: &str = "Stopping…";
+    pub(crate) const LOADING: &str = "Loading the checkpoint…";
+    pub(crate) const PROGRESS: &str = "Progress";
+    pub(crate) const MORE_SCOPES: &str = "What to recognize";
+    pub(crate) const PAGE_NUMBER: &str = "Page number";
+    pub(crate) const PAGE_FIELD: &str = "Click to type a page number";
+    pub(crate) const ZOOM: &str = "Zoom";
+
+    /// The main button names its scope.
+    pub(crate) fn recognize(selected: usize) -> String {
+        match selected {
+            0 => "Recognize page".to_owned(),
+            1 => "Recognize 1 region".to_owned(),
+            n => format!("Recognize {n} regions"),
+        }
+    }
+
+    /// How far a run is.
+    pub(crate) fn progress(progress: &crate::window::run::Progress) -> String {
+        let mut parts = Vec::new();
+        if progress.pages > 1 {
+            parts.push(format!("page {} of {}", progress.page, progress.pages));
+        }
+        if progress.regions > 0 {
+            parts.push(format!("{} / {} regions", progress.regions_done, progress.regions));
+        }
+        if let Some(speed) = progress.tokens_per_second {
+            parts.push(format!("{speed:.0} tokens/s"));
+        }
+        if let Some(left) = progress.seconds_left {
+            parts.push(format!("{} left", super::run::duration(left)));
+        }
+        parts.join(" · ")
+    }
+}
+
+/// Before anything is open.
+pub(crate) mod welcome {
+    pub(crate) const TITLE: &str = "GravityOCR";
+    pub(crate) const SUBTITLE: &str = "Scans and PDFs into clean Markdown, on this computer";
+    pub(crate) const DROP: &str = "or drop files and folders anywhere in this window";
+}
+
+/// Asking for a password.
+pub(crate) mod password {
+    pub(crate) const TITLE: &str = "Password needed";
+    pub(crate) const WRONG: &str = "That password does not open it.";
+    pub(crate) const FIELD: &str = "Password";
+    pub(crate) const OPEN: &str = "Open";
+
+    pub(crate) fn asked(name: &str) -> String {
+        format!("{name} is protected. The password is used for opening it and kept nowhere.")
+    }
+}
+
+/// Questions.
+pub(crate) mod confirm {
+    pub(crate) const CLOSE: &str = "Close the document?";
+    pub(crate) const CLOSE_YES: &str = "Close it";
+    pub(crate) const OPEN: &str = "Open the project?";
+    pub(crate) const OPEN_TEXT: &str =
+        "It takes the place of what is open now. Save that as a project first if you want to keep it.";
+    pub(crate) const OPEN_YES: &str = "Open it";
+
+    pub(crate) fn close(name: &str) -> String {
+        format!(
+            "What was recognized and edited in {name} goes with it. Export or save the project first if you want to keep it."
+        )
+    }
+}
+
+/// The settings page.
+pub(crate) mod settings {
+    pub(crate) const TITLE: &str = "Settings";
+    pub(crate) const THEME: &str = "Appearance";
+    pub(crate) const SYSTEM: &str = "System";
+    pub(crate) const LIGHT: &str = "Light";
+    pub(crate) const DARK: &str = "Dark";
+    pub(crate) const SCALE: &str = "Size of text and controls";
+    pub(crate) const CHECKPOINT: &str = "Checkpoint";
+    pub(crate) const BUNDLED: &str = "gravity-nano (bundled)";
+    pub(crate) const FOLDER: &str = "A folder";
+    pub(crate) const FOLDER_HINT: &str = "Folder with config.json and weights";
+    pub(crate) const CHOOSE: &str = "Choose…";
+    pub(crate) const USE: &str = "Use this folder";
+    pub(crate) const DECODING: &str = "Decoding";
+    pub(crate) const BEST: &str = "Draft and verify";
+    pub(crate) const ONE_BY_ONE: &str = "Autoregressive, token by token";
+    pub(crate) const THREADS: &str = "Threads";
+    pub(crate) const ALL_THREADS: &str = "All of the machine";
+    pub(crate) const LIMIT: &str = "Tokens for one request";
+    pub(crate) const DPI: &str = "Resolution for PDF pages";
+    pub(crate) const LANGUAGE: &str = "Language";
+    pub(crate) const ENGLISH: &str = "English";
+    pub(crate) const SHOWN: &str = "Text";
+}
+
+/// The about page.
+pub(crate) mod about {
+    pub(crate) const TITLE: &str = "GravityOCR Desktop";
+    pub(crate) const TEXT: [&str; 3] = [
+        "Turns scans and PDFs into Markdown on your own machine. One set of weights drafts a block of tokens by block diffusion and verifies it with its own autoregressive path: the text is exactly what token-by-token decoding gives.",
+        "Nothing leaves this computer.",
+        "MIT licence. The method is GravityOCR's (Trillion Labs, 2026), on the architecture of GLM-OCR.",
+    ];
+
+    pub(crate) fn version(version: &str) -> String {
+        format!("Version {version}")
+    }
+}
+
+/// What the mouse does, for the page of shortcuts.
+pub(crate) fn mouse(group: super::command::Group) -> &'static [(&'static str, &'static str)] {
+    use super::command::Group;
+    match group {
+        Group::Region => &[
+            ("Draw a region", "Drag on paper"),
+            ("Draw over a region", "Ctrl+Drag"),
+            ("Select several", "Ctrl+Click, Alt+Drag"),
+            ("Nudge", "Arrows, Shift: ten pixels"),
+            ("Resize", "Alt+Arrows"),
+        ],
+        Group::View => &[("Zoom at the pointer", "Ctrl+Wheel"), ("Move the page", "Middle drag, Space+Drag")],
+        _ => &[],
+    }
+}
+
+/// What goes wrong with a file without its fault.
+pub(crate) mod librarian {
+    pub(crate) const DOCUMENT_STOPPED: &str = "an internal error stopped this document";
+    pub(crate) const PAGE_STOPPED: &str = "an internal error stopped this page";
+}
+
+/// The canvas.
+pub(crate) mod canvas {
+    /// Its accessible name.
+    pub(crate) const NAME: &str = "Page canvas";
+    /// Over the reason why a page cannot be shown.
+    pub(crate) const NO_PICTURE: &str = "This page cannot be shown";
+}
+
+/// The rounds panel and the replay.
+pub(crate) mod rounds {
+    use crate::window::log::RoundCounts;
+    use crate::window::replay::Pace;
+    use crate::window::rounds::Ending;
+
+    pub(crate) const SELECT: &str = "Select a region that was read to see its rounds";
+    pub(crate) const NOT_READ: &str = "Not read yet: recognize this region to see its rounds";
+    pub(crate) const WAITING: &str = "This region waits for its turn";
+    pub(crate) const NONE: &str = "No rounds: the model was not asked about this region";
+
+    pub(crate) const REQUESTS: &str = "Requests";
+    pub(crate) const ROUNDS: &str = "Rounds";
+    pub(crate) const TOKENS: &str = "Tokens";
+    pub(crate) const FORWARDS: &str = "Forwards";
+    pub(crate) const PER_FORWARD: &str = "Tokens per forward";
+    pub(crate) const PER_ROUND: &str = "Accepted per round";
+    pub(crate) const RATE: &str = "Tokens per second";
+    pub(crate) const NO_DRAFTS: &str = "no drafts";
+
+    pub(crate) const REQUESTS_HELP: &str = "Pictures handed to the model, each with a prompt of its own";
+    pub(crate) const ROUNDS_HELP: &str = "Times that tokens were committed, the prompts' own included";
+    pub(crate) const TOKENS_HELP: &str = "Committed tokens, end tokens included";
+    pub(crate) const FORWARDS_HELP: &str = "Passes through the decoder for drafts and for their verification";
+    pub(crate) const PER_FORWARD_HELP: &str =
+        "What the decoder's forwards committed, by their number; one by one it is 1";
+    pub(crate) const PER_ROUND_HELP: &str = "Accepted drafts, over the rounds that drafted";
+    pub(crate) const RATE_HELP: &str = "While decoding; the picture and the prompt are left out";
+    pub(crate) const NO_DRAFTS_HELP: &str = "This region was decoded one token after the other";
+
+    pub(crate) const VISION: &str = "vision";
+    pub(crate) const PREFILL: &str = "prefill";
+    pub(crate) const DRAFT: &str = "draft";
+    pub(crate) const VERIFY: &str = "verify";
+    /// The forwards of a region that was read without drafts.
+    pub(crate) const DECODE: &str = "decode";
+    pub(crate) const TIMES: &str = "Time";
+
+    pub(crate) const DRAFTED: &str = "drafted";
+    pub(crate) const ACCEPTED: &str = "accepted";
+    pub(crate) const CORRECTED: &str = "corrected";
+    pub(crate) const BONUS: &str = "bonus";
+    pub(crate) const COMMITTED: &str = "committed";
+    pub(crate) const PROMPT: &str = "prompt";
+
+    pub(crate) const POSITION: &str = "Replay position";
+    pub(crate) const PACE: &str = "Replay pace";
+    pub(crate) const PLAY: &str = "Play rounds";
+    pub(crate) const PAUSE: &str = "Pause";
+    pub(crate) const FORWARD: &str = "Step forward";
+    pub(crate) const BACK: &str = "Step back";
+    pub(crate) const CLOSE: &str = "Close replay";
+
+    /// Which region the panel is about; numbers from 1.
+    pub(crate) fn title(region: usize, label: &str, page: usize) -> String {
+        format!("Region {region} · {label} · page {page}")
+    }
+
+    /// Milliseconds, as exact as they are worth telling.
+    pub(crate) fn ms(ms: f64) -> String {
+        match ms {
+            ms if ms >= 9_999.5 => format!("{:.1} s", ms / 1e3),
+            ms if ms >= 99.95 => format!("{ms:.0} ms"),
+            ms if ms >= 9.995 => format!("{ms:.1} ms"),
+            ms => format!("{ms:.2} ms"),
+        }
+    }
+
+    /// A number and its noun.
+    pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
+        format!("{number} {}", if number == 1 { one } else { many })
+    }
+
+    /// How far a replay is.
+    pub(crate) fn position(round: usize, rounds: usize) -> String {
+        format!("Round {round} of {rounds}")
+    }
+
+    /// The bars as a screen reader tells them.
+    pub(crate) fn summary(rounds: usize, requests: usize, tokens: usize, forwards: u32) -> String {
+        format!(
+            "{} in {}: {}, {}",
+            count(rounds, "round", "rounds"),
+            count(requests, "request", "requests"),
+            count(tokens, "token", "tokens"),
+            count(forwards as usize, "forward", "forwards"),
+        )
+    }
+
+    /// The height that the tallest bar stands for.
+    pub(crate) fn scale(tokens: u32) -> String {
+        tokens.to_string()
+    }
+
+    /// A round in one sentence. `request` is its number where there are several; `forwards` are the first and the last.
+    pub(crate) fn round(
+        request: Option<usize>,
+        counts: &RoundCounts,
+        kept: u32,
+        ending: Option<Ending>,
+        forwards: Option<(u32, u32)>,
+    ) -> String {
+        let mut text = match request {
+            Some(request) => format!("Request {request}, round {}: ", counts.round),
+            None => format!("Round {}: ", counts.round),
+        };
+        if counts.drafted > 0 {
+            text += &format!("{} drafted, {kept} accepted", counts.drafted);
+            text += match ending {
+                Some(Ending::Correction) => ", 1 corrected",
+                Some(Ending::Bonus) => ", 1 bonus",
+                None => ", cut at the end",
+            };
+        } else {
+            text += &count(counts.tokens as usize, "token", "tokens");
+            text += if counts.round == 0 { " with the prompt" } else { ", no draft" };
+        }
+        match forwards {
+            Some((first, last)) if first == last => text += &format!(", forward {first}"),
+            Some((first, last)) => text += &format!(", forwards {first}-{last}"),
+            None => {}
+        }
+        text
+    }
+
+    /// A pace to choose.
+    pub(crate) fn pace(pace: Pace) -> String {
+        match pace {
+            Pace::Rounds(1.0) => "1 round/s".to_owned(),
+            Pace::Rounds(rounds) => format!("{rounds} rounds/s"),
+            Pace::Measured(1.0) => "true pace".to_owned(),
+            Pace::Measured(times) if times < 1.0 => format!("{} × slower", 1.0 / times),
+            Pace::Measured(times) => format!("{times} × faster"),
+        }
+    }
+}
+
+/// The race.
+pub(crate) mod race {
+    use super::rounds::{count, ms};
+    use crate::window::race::Way;
+
+    pub(crate) const TITLE: &str = "Race";
+    pub(crate) const WAITING: &str = "The engine is starting";
+    pub(crate) const DONE: &str = "Each way was measured alone, one after the other; the median counts";
+    pub(crate) const STOPPED: &str = "Stopped; what was measured so far stays";
+    pub(crate) const GONE: &str = "The engine has stopped; start the program again";
+    pub(crate) const NOTHING: &str = "There is no text in this region that the model would be asked to read";
+
+    pub(crate) const DECODING: &str = "Decoding";
+    pub(crate) const DECODING_HELP: &str = "Time of all decoder forwards: the median, and the shortest and the longest";
+    pub(crate) const ALL_RUNS: &str = "All runs";
+    pub(crate) const ALL_RUNS_HELP: &str = "The decoding time of each run, in order";
+    pub(crate) const VISION: &str = "Vision";
+    pub(crate) const VISION_HELP: &str = "The picture's way to the decoder, the same for both";
+    pub(crate) const PREFILL: &str = "Prefill";
+    pub(crate) const PREFILL_HELP: &str = "The prompt's forward, the same for both";
+    pub(crate) const WHOLE: &str = "Whole requests";
+    pub(crate) const WHOLE_HELP: &str = "Vision, prefill and decoding";
+
+    pub(crate) const AGAIN: &str = "Race again";
+    pub(crate) const AGAIN_HELP: &str = "Measure both ways anew";
+    pub(crate) const STOP: &str = "Stop";
+    pub(crate) const STOP_HELP: &str = "Measure no more; what was measured stays";
+    pub(crate) const CLOSE: &str = "Close";
+    pub(crate) const CLOSE_HELP: &str = "Close the race (Esc)";
+    pub(crate) const PLAY: &str = "Play both";
+    pub(crate) const PACE: &str = "Pace of both";
+    pub(crate) const PACE_HELP: &str = "Both are played on one clock from their measured times, vision included; lines that were read side by side follow one another";
+
+    /// Paces at which a race is played, times the measured one.
+    pub(crate) const PACES: [f32; 4] = [1.0, 0.1, 0.01, 0.001];
+
+    /// The name of a way.
+    pub(crate) fn way(way: Way) -> &'static str {
+        match way {
+            Way::Spec => "Draft and verify",
+            Way::Ar => "Autoregressive",
+        }
+    }
+
+    /// What is measured now; the run from 1.
+    pub(crate) fn measuring(way: &str, run: usize, runs: usize) -> String {
+        format!("Measuring: {way}, run {run} of {runs}")
+    }
+
+    /// Why there is only one lane.
+    pub(crate) fn only_ar(reason: &str) -> String {
+        format!("Only the autoregressive lane runs: {reason}")
+    }
+
+    /// The name of a lane's progress bar.
+    pub(crate) fn progress(way: &str) -> String {
+        format!("Progress of {way}")
+    }
+
+    /// A median with its range.
+    pub(crate) fn median(median: f64, shortest: f64, longest: f64) -> String {
+        format!("{} ({} to {})", ms(median), ms(shortest), ms(longest))
+    }
+
+    /// Both ways gave the same.
+    pub(crate) fn same(tokens: usize) -> String {
+        format!("The same {}", count(tokens, "token", "tokens"))
+    }
+
+    /// Where the ways part; both numbers from 1.
+    pub(crate) fn differ(request: usize, token: usize) -> String {
+        format!("The tokens differ, first at token {token} of request {request}")
+    }
+
+    /// The time of draft and verify by that of one by one.
+    pub(crate) fn ratio(ratio: f64, overlap: bool) -> String {
+        let mut text = if (ratio - 1.0).abs() < 0.005 {
+            "Draft and verify took as long as decoding one by one".to_owned()
+        } else if ratio < 1.0 {
+            format!("Draft and verify took {ratio:.2} times the time: {:.2} times as fast", 1.0 / ratio)
+        } else {
+            format!("Draft and verify took {ratio:.2} times the time: it was slower here")
+        };
+        if overlap {
+            text += "; the measured times overlap, so this may be chance";
+        }
+        text
+    }
+
+    /// A pace to choose.
+    pub(crate) fn pace(pace: f32) -> String {
+        if pace == 1.0 { "true pace".to_owned() } else { format!("{:.0} × slower", 1.0 / pace) }
+    }
+}
+
+/// What is told of a character under the pointer.
+pub(crate) mod hover_card {
+    use engine::decode::Origin;
+
+    /// In the place of the forwards of the first round, which has none of its own.
+    pub(crate) const PROMPT: &str = "Read with the picture";
+    pub(crate) const REFUSED: &str = "Refused:";
+
+    pub(crate) fn round(round: u32) -> String {
+        format!("Round {round}")
+    }
+
+    /// How a character was committed.
+    pub(crate) fn origin(origin: Origin, round: u32, drafted: u32) -> &'static str {
+        match origin {
+            Origin::Causal if round == 0 => "The model's first token",
+            Origin::Causal if drafted > 0 => "The draft forward's own token",
+            Origin::Causal => "The model's own token, not drafted",
+            Origin::Accepted => "An accepted draft",
+            Origin::Correction => "The verifier's correction",
+            Origin::Bonus => "The verifier's own token after a draft accepted in full",
+            Origin::Diffusion => "Filled in by diffusion, not verified",
+        }
+    }
+
+    pub(crate) fn counts(drafted: u32, accepted: u32, corrected: u32) -> String {
+        if corrected == 0 {
+            format!("{drafted} drafted, {accepted} accepted")
+        } else {
+            format!("{drafted} drafted, {accepted} accepted, {corrected} corrected")
+        }
+    }
+
+    /// Numbered in their request from 1.
+    pub(crate) fn forwards(first: u32, last: u32) -> String {
+        if first == last { format!("Forward {first}") } else { format!("Forwards {first}–{last}") }
+    }
+
+    pub(crate) fn with_tokens(forwards: &str, tokens: u32) -> String {
+        let unit = if tokens == 1 { "token" } else { "tokens" };
+        format!("{forwards}, {tokens} {unit}")
+    }
+}
+
+/// Boxes on the page.
+pub(crate) mod regions {
+    pub(crate) const READ: &str = "Recognize";
+    pub(crate) const READ_AGAIN: &str = "Recognize again";
+    pub(crate) const READ_AS: &str = "Recognize as";
+    pub(crate) const KIND: &str = "Type";
+    pub(crate) const LEAVE_OUT: &str = "Leave out of the document";
+    pub(crate) const TAKE_IN: &str = "Take into the document";
+
+    pub(crate) fn number(number: usize) -> String {
+        number.to_string()
+    }
+
+    /// What a screen reader says of a box.
+    pub(crate) fn name(number: usize, kind: &str, state: &str) -> String {
+        format!("Region {number}: {kind}, {state}")
+    }
+
+    /// Beside the pointer while a box is drawn or resized.
+    pub(crate) fn size(width: u32, height: u32) -> String {
+        format!("{width} × {height} px")
+    }
+}
 
 /// What is said about keeping work, settings and project files.
 pub(crate) mod session {
@@ -220,7 +818,10 @@ pub(crate) mod session {
     /// A restored document whose file has another number of pages now.
     pub(crate) fn changed_since(name: &str, before: usize, now: usize) -> String {
         let pages = if now == 1 { "page" } else { "pages" };
-        format!("{name} was changed: it has {now} {pages} now instead of {before}, so what was read before was dropped")
+        format!(
+            "{name} was changed: it has {now} {pages} now instead of {before}; \
+             what was read before is kept, but may not fit the pages any more"
+        )
     }
 
     /// There is no folder for sessions.

@@ -102,9 +102,9 @@ impl Reader {
         let finish = |region: usize| {
             let readings = readings[region].iter().filter_map(|r| r.get().cloned()).collect();
             let result = plans[region].result(readings);
-            let (status, text) = (result.status.clone(), result.text.clone());
+            let RegionResult { status, text, readings, .. } = result.clone();
             if results[region].set(result).is_ok() {
-                listener.event(Event::RegionFinished { page, region, status, text });
+                listener.event(Event::RegionFinished { page, region, status, text, readings });
             }
         };
         (0..plans.len()).filter(|&region| plans[region].requests.is_empty()).for_each(finish);

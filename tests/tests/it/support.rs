@@ -77,7 +77,9 @@ impl Place {
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tests"));
         command.current_dir(self.folder.path()).stdin(Stdio::null());
-        for name in ["NO_COLOR", "HF_HOME", "HF_HUB_CACHE", "XDG_DATA_HOME", "XDG_CACHE_HOME"] {
+        for name in
+            ["NO_COLOR", "HF_HOME", "HF_HUB_CACHE", "XDG_DATA_HOME", "XDG_CACHE_HOME", "DISPLAY", "WAYLAND_DISPLAY"]
+        {
             command.env_remove(name);
         }
         command.env("HOME", self.folder.path());

@@ -1,11 +1,12 @@
 use super::support::Place;
 
 #[test]
-fn without_a_command_help_is_shown_as_wrong_usage() {
-    let ran = Place::new().run([""; 0]);
-    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    for command in ["recognize", "bench", "models"] {
-        assert!(ran.err.contains(command), "{}", ran.err);
+fn without_a_display_the_window_points_to_recognize() {
+    for arguments in [&[][..], &["scan.pdf"]] {
+        let ran = Place::new().run(arguments.iter().copied());
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+        let sentence = "there is no display to open a window on; to read files, use: gravityocr recognize FILES";
+        assert_eq!(ran.faults(), [sentence]);
     }
 }
 
@@ -37,10 +38,10 @@ fn help_and_version_go_to_standard_output() {
 }
 
 #[test]
-fn a_file_alone_is_answered_with_the_command_to_use() {
-    let ran = Place::new().run(["scan.pdf"]);
+fn a_mistyped_command_is_no_file() {
+    let ran = Place::new().run(["recognise", "scan.pdf"]);
     assert_eq!(ran.code, 2);
-    assert_eq!(ran.faults(), ["to read scan.pdf, use: gravityocr recognize scan.pdf"]);
+    assert_eq!(ran.faults(), ["there is no command and no file recognise; try gravityocr --help"]);
 }
 
 #[test]

@@ -4,12 +4,13 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use eframe::egui::{self, Button, Color32, ProgressBar, RichText, TextEdit, Ui};
+use eframe::egui::{self, Button, ProgressBar, RichText, TextEdit, Ui};
 use engine::export::Format;
 use engine::worker::Source;
 
 pub(crate) use self::write::Exporting;
 use super::action::{Action, Actions};
+use super::colours;
 use super::dialogs::{Asked, PathForm};
 use super::project::{Document, DocumentId};
 use super::settings::Settings;
@@ -149,7 +150,7 @@ impl ExportForm {
 pub(crate) fn start(
     form: ExportForm,
     document: &Document,
-    dpi: f32,
+    dpi: u32,
     waker: impl Fn() + Send + Sync + 'static,
 ) -> Exporting {
     write::start(form, document, dpi, waker)
@@ -171,9 +172,10 @@ fn with_ending(path: PathBuf, format: Format) -> PathBuf {
     path.with_extension(format.extension())
 }
 
+/// Where a pasted document goes: the person's documents.
 fn documents_folder() -> Option<PathBuf> {
-    let folders = directories::UserDirs::new()?;
-    Some(folders.document_dir().unwrap_or(folders.home_dir()).to_path_buf())
+    let home = std::env::home_dir().filter(|home| home.is_dir())?;
+    Some(Some(home.join("Documents")).filter(|folder| folder.is_dir()).unwrap_or(home))
 }
 
 /// Shows the form, inside of a modal.
@@ -218,7 +220,7 @@ pub(crate) fn show(ui: &mut Ui, form: &ExportForm, state: &State, actions: &mut 
     ui.add_space(ui.spacing().item_spacing.y);
     let read = document.is_some_and(|document| write::is_read(document, changed.scope, changed.page));
     if !read {
-        ui.label(RichText::new(words::NOTHING_READ).color(warning(ui)));
+        ui.label(RichText::new(words::NOTHING_READ).color(colours::warning(ui.visuals())));
     }
     ui.horizontal(|ui| {
         let ready = read && changed.target().is_some() && (!changed.exists || changed.replace);
@@ -270,15 +272,11 @@ fn target(ui: &mut Ui, form: &mut ExportForm) {
         return;
     };
     if form.exists {
-        ui.label(RichText::new(words::exists(&target)).color(warning(ui)));
+        ui.label(RichText::new(words::exists(&target)).color(colours::warning(ui.visuals())));
         ui.checkbox(&mut form.replace, words::REPLACE);
     } else if form.figures && form.shows_figures() {
         ui.weak(words::figures_go_to(&write::images(&target)));
     }
-}
-
-fn warning(ui: &Ui) -> Color32 {
-    ui.visuals().warn_fg_color
 }
 
 /// Shows the exports that are being written, each with its Cancel.

@@ -62,7 +62,7 @@ fn form(project: &Project) -> ExportForm {
 }
 
 fn export(form: &ExportForm, project: &Project) -> Result<Exported, String> {
-    start(form.clone(), &project.documents[0], 200.0, || ()).wait()
+    start(form.clone(), &project.documents[0], 200, || ()).wait()
 }
 
 fn written(form: &ExportForm, project: &Project) -> PathBuf {
@@ -125,7 +125,7 @@ fn proposed_names_never_collide() {
     let first = form(&project);
     assert_eq!(first.path, folder.path().join("scan.md").to_string_lossy());
     // Two exports of the same proposal, side by side.
-    let both = [(); 2].map(|()| start(first.clone(), &project.documents[0], 200.0, || ()));
+    let both = [(); 2].map(|()| start(first.clone(), &project.documents[0], 200, || ()));
     let mut paths = both.map(|export| match export.wait() {
         Ok(Exported::Written { path, .. }) => path,
         other => panic!("{other:?}"),
@@ -191,7 +191,7 @@ fn a_cancelled_export_leaves_nothing() {
     let went = std::sync::Mutex::new(went);
     // The first page is written, its picture kept; then the thread waits until it was cancelled.
     let waker = move || went.lock().unwrap().recv().unwrap_or_default();
-    let exporting = start(form(&project), &project.documents[0], 200.0, waker);
+    let exporting = start(form(&project), &project.documents[0], 200, waker);
     while exporting.progress().0 == 0 {
         std::thread::yield_now();
     }

@@ -66,7 +66,7 @@ impl Exporting {
 pub(super) fn start(
     form: ExportForm,
     document: &Document,
-    dpi: f32,
+    dpi: u32,
     waker: impl Fn() + Send + Sync + 'static,
 ) -> Exporting {
     let target = form.target().unwrap_or_default();
@@ -155,7 +155,7 @@ impl Drop for Claim {
 struct Work {
     form: ExportForm,
     document: Document,
-    dpi: f32,
+    dpi: u32,
     progress: Arc<Progress>,
     waker: Arc<dyn Fn() + Send + Sync>,
 }
@@ -336,12 +336,12 @@ impl Pictures {
 struct Cutter {
     source: Source,
     password: Option<String>,
-    dpi: f32,
+    dpi: u32,
     opened: Option<Result<Opened, String>>,
 }
 
 impl Cutter {
-    fn new(document: &Document, dpi: f32) -> Self {
+    fn new(document: &Document, dpi: u32) -> Self {
         Self { source: document.source.clone(), password: document.password.clone(), dpi, opened: None }
     }
 
@@ -356,7 +356,7 @@ impl Cutter {
             opened.map_err(|error| error.to_string())
         });
         let document = opened.as_mut().map_err(|sentence| sentence.clone())?;
-        sheet(document, index, page.dpi.unwrap_or(self.dpi), page.turn).map_err(|error| error.to_string())
+        sheet(document, index, page.resolution(self.dpi) as f32, page.turn).map_err(|error| error.to_string())
     }
 }
 

@@ -1,18 +1,82 @@
 //! What frames the panes: menus, toolbar, status bar, the list of pages, questions.
 
+mod bars;
+mod messages;
+mod modals;
 pub(super) mod pages;
+mod settings;
+mod shortcuts;
+pub(super) mod style;
+pub(super) mod welcome;
 
-use eframe::egui::Ui;
+pub(super) use bars::bars;
+pub(super) use shortcuts::{asked_by_keys, shortcut_text};
+
+use eframe::egui::{Button, Response, Ui};
 
 use super::action::Actions;
+use super::command::Command;
 use super::state::State;
 
-/// Menus and toolbar at the top, the status bar at the bottom.
-pub(super) fn bars(ui: &mut Ui, state: &State, actions: &mut Actions) {
-    let _ = (ui, state, actions);
+/// What lies over the panes: messages and questions.
+pub(super) fn over(ui: &mut Ui, state: &State, actions: &mut Actions) {
+    messages::show(ui, state, actions);
+    modals::show(ui, state, actions);
 }
 
-/// What lies over the panes: messages, questions, settings.
-pub(super) fn over(ui: &mut Ui, state: &State, actions: &mut Actions) {
-    let _ = (ui, state, actions);
+/// A button for a command: its name, its explanation with its keys, and whether it can be done now.
+pub(super) fn command_button(
+    ui: &mut Ui,
+    command: Command,
+    text: &str,
+    state: &State,
+    actions: &mut Actions,
+) -> Response {
+    let response = ui.add_enabled(command.enabled(state), Button::new(text)).on_hover_text(hint(ui, command));
+    if response.clicked() {
+        actions.command(command);
+    }
+    response
+}
+
+/// A command's explanation with its keys.
+pub(super) fn hint(ui: &Ui, command: Command) -> String {
+    match shortcut_text(ui, command) {
+        Some(keys) => format!("{} ({keys})", command.tooltip()),
+        None => command.tooltip().to_owned(),
+    }
+}
+
+/// A menu entry for a command; checked where it is a switch that is on.
+pub(super) fn command_entry(ui: &mut Ui, command: Command, state: &State, actions: &mut Actions) {
+    use Command::*;
+    let panes = state.settings.panes;
+    let switch = match command {
+        TogglePages => Some(panes.pages),
+        ToggleReading => Some(panes.reading),
+        ToggleRounds => Some(panes.rounds),
+        ToggleColours => Some(state.settings.colours),
+        ToggleGhosts => Some(state.settings.ghosts),
+        ToggleFurniture => Some(state.settings.furniture),
+        _ => None,
+    };
+    let label = match command {
+        Undo => state.history.undo_name().map(|name| format!("{} {}", command.label(), lower(name))),
+        Redo => state.history.redo_name().map(|name| format!("{} {}", command.label(), lower(name))),
+        _ => None,
+    };
+    let label = label.unwrap_or_else(|| command.label().to_owned());
+    let mut button = Button::new(label).selected(switch == Some(true));
+    if let Some(keys) = shortcut_text(ui, command) {
+        button = button.shortcut_text(keys);
+    }
+    if ui.add_enabled(command.enabled(state), button).on_hover_text(command.tooltip()).clicked() {
+        actions.command(command);
+        ui.close();
+    }
+}
+
+fn lower(name: &str) -> String {
+    let mut characters = name.chars();
+    characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
 }

@@ -1,8 +1,17 @@
 //! The thread that opens documents and draws their pages, so that the window never waits for a file: the page one looks at
 //! first, then detection, thumbnails last.
 
+mod desk;
+mod shelf;
+mod thumbnail;
+mod work;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 
 use eframe::egui::ColorImage;
 use engine::document::Turn;
@@ -11,6 +20,9 @@ use engine::worker::Source;
 
 use super::project::{DocumentId, PageKey};
 use super::pyramid::Pyramid;
+use desk::Desk;
+
+pub(crate) use desk::Waiting;
 
 /// What is wanted.
 #[derive(Clone, Debug)]
@@ -19,13 +31,14 @@ pub(crate) enum Want {
     Open { document: DocumentId, source: Source, password: Option<String> },
     /// A page in full. Only the newest wish of this kind counts. [`Told::Page`] or [`Told::PageFailed`] answers.
     Page { key: PageKey, turn: Turn, dpi: f32 },
-    /// A page's regions. [`Told::Detected`] or [`Told::PageFailed`] answers.
+    /// A page's regions; the newest wish for a page counts. [`Told::Detected`] or [`Told::PageFailed`] answers.
     Detect { key: PageKey, turn: Turn, dpi: f32 },
-    /// Small pictures of these pages, in this order; replaces the earlier wish. [`Told::Thumbnail`] answers for each.
+    /// Small pictures of these pages, in this order; replaces the earlier wish, so it names what is in view and still
+    /// missing. [`Told::Thumbnail`] or [`Told::PageFailed`] answers for each.
     Thumbnails(Vec<(PageKey, Turn)>),
     /// No detection any more, other than what is under way.
     CancelDetection,
-    /// A document is closed.
+    /// A document is closed. Nothing is told about it from then on.
     Close(DocumentId),
 }
 
@@ -57,6 +70,7 @@ pub(crate) enum Told {
         key: PageKey,
         turn: Turn,
         size: [u32; 2],
+        asked_dpi: f32,
         dpi: Option<f32>,
         skew_degrees: f32,
         regions: Vec<Region>,
@@ -72,26 +86,51 @@ pub(crate) enum Told {
     },
 }
 
+impl Told {
+    /// The document that it is about.
+    pub(crate) fn document(&self) -> DocumentId {
+        match self {
+            Told::Opened { document, .. } | Told::Locked { document, .. } | Told::Failed { document, .. } => *document,
+            Told::Page { key, .. }
+            | Told::Detected { key, .. }
+            | Told::Thumbnail { key, .. }
+            | Told::PageFailed { key, .. } => key.document,
+        }
+    }
+}
+
 /// The thread. Dropping it ends the thread after what it does just now.
 pub(crate) struct Librarian {
-    told: Receiver<Told>,
+    desk: Arc<Desk>,
 }
 
 impl Librarian {
     /// Starts the thread. `waker` is called after each answer.
     pub(crate) fn start(waker: impl Fn() + Send + 'static) -> std::io::Result<Self> {
-        let (_, told) = std::sync::mpsc::sync_channel(64);
-        let _ = waker;
-        Ok(Self { told })
+        let desk = Arc::new(Desk::default());
+        let own = Arc::clone(&desk);
+        std::thread::Builder::new().name("librarian".to_owned()).spawn(move || work::serve(&own, waker))?;
+        Ok(Self { desk })
     }
 
     /// Asks for something; never waits.
     pub(crate) fn want(&self, want: Want) {
-        let _ = want;
+        self.desk.want(want);
     }
 
     /// The next answer, if there is one.
     pub(crate) fn told(&self) -> Option<Told> {
-        self.told.try_recv().ok()
+        self.desk.told()
+    }
+
+    /// What is not done yet.
+    pub(crate) fn waiting(&self) -> Waiting {
+        self.desk.waiting()
+    }
+}
+
+impl Drop for Librarian {
+    fn drop(&mut self) {
+        self.desk.close();
     }
 }

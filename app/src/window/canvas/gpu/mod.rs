@@ -1,0 +1,59 @@
+//! What is drawn on the graphics device beside egui's shapes: the page's tiles and the marks under characters.
+
+mod device;
+mod marks;
+mod page;
+
+use eframe::egui::{Color32, Rect, Ui};
+use eframe::egui_wgpu::RenderState;
+
+pub(super) use page::page;
+
+use super::super::colours::Pattern;
+
+/// Makes pipelines for the device, once.
+pub(crate) fn prepare(render_state: &RenderState) {
+    let resources = &mut render_state.renderer.write().callback_resources;
+    if resources.contains::<device::Screen>() {
+        return;
+    }
+    let (device, format) = (&render_state.device, render_state.target_format);
+    let screen = device::Screen::new(device);
+    resources.insert(page::Resources::new(device, format, &screen));
+    resources.insert(marks::Resources::new(device, format, &screen));
+    resources.insert(screen);
+}
+
+/// A mark under characters, or before them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Highlight {
+    /// Screen points.
+    pub(crate) rect: Rect,
+    /// In full; the shader makes fills paler.
+    pub(crate) colour: Color32,
+    /// The underline of a round; nothing to the other kinds.
+    pub(crate) pattern: Pattern,
+    pub(crate) kind: Kind,
+}
+
+/// What a mark says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Characters that a round committed: a faint ground, underlined in the round's pattern along its lower edge.
+    Round,
+    /// Before a correction: a bar that fills its rectangle, which is a point or two wide.
+    Rejected,
+    /// A draft that is not verified: hatched.
+    Ghost,
+}
+
+/// Draws marks over what was painted so far, inside `clip`; text painted afterwards stands on them.
+pub(crate) fn highlights(ui: &Ui, clip: Rect, instances: Vec<Highlight>) {
+    let clip = clip.intersect(ui.clip_rect());
+    let seen = instances.iter().filter(|mark| mark.rect.intersects(clip));
+    if clip.is_positive()
+        && let Some(marks) = marks::Marks::new(seen)
+    {
+        ui.painter().with_clip_rect(clip).add(device::shape(clip, marks));
+    }
+}

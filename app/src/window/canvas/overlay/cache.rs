@@ -1,0 +1,129 @@
+//! What is kept from frame to frame: unpacked records of finished regions, and texts that were made to fit.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use eframe::egui::Ui;
+
+use super::fit::{self, Fitted, Fitting};
+use crate::window::detail::Detail;
+use crate::window::log::{LiveText, RequestLog};
+use crate::window::project::RegionId;
+
+/// Frames after which what was not looked at is forgotten.
+const KEPT: u64 = 120;
+/// A text of more characters than this is not made to fit anew in every frame,
+const LONG: usize = 2000;
+/// but after so many seconds for each of them.
+const PATIENCE: f64 = 5e-6;
+
+#[derive(Default)]
+pub(super) struct Cache {
+    records: HashMap<RegionId, Unpacked>,
+    /// By region and request.
+    fits: HashMap<(RegionId, usize), Fit>,
+    frame: u64,
+}
+
+/// A finished region's requests, with the text of each.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub(super) requests: Vec<(RequestLog, LiveText)>,
+}
+
+struct Unpacked {
+    /// What it was unpacked from; held, so that nothing else can come to lie at its address.
+    detail: Detail,
+    record: Arc<Record>,
+    used: u64,
+}
+
+struct Fit {
+    stamp: u64,
+    fitting: Fitting,
+    fitted: Arc<Fitted>,
+    /// When it was made, by the window's clock.
+    made: f64,
+    used: u64,
+}
+
+impl Cache {
+    /// A new frame: forgets what was not used for long.
+    pub(super) fn begin(&mut self, frame: u64) {
+        self.frame = frame;
+        self.records.retain(|_, kept| frame.saturating_sub(kept.used) < KEPT);
+        self.fits.retain(|_, kept| frame.saturating_sub(kept.used) < KEPT);
+    }
+
+    /// A region's record, unpacked.
+    pub(super) fn record(&mut self, id: RegionId, detail: &Detail) -> Arc<Record> {
+        let same = |kept: &&mut Unpacked| kept.detail.bytes().as_ptr() == detail.bytes().as_ptr();
+        if let Some(kept) = self.records.get_mut(&id).filter(same) {
+            kept.used = self.frame;
+            return Arc::clone(&kept.record);
+        }
+        let logs = detail.unpack().logs;
+        let requests = logs.into_iter().map(|log| {
+            let text = LiveText::after(&log.steps);
+            (log, text)
+        });
+        let record = Arc::new(Record { requests: requests.collect() });
+        let kept = Unpacked { detail: detail.clone(), record: Arc::clone(&record), used: self.frame };
+        self.records.insert(id, kept);
+        record
+    }
+
+    /// A text made to fit; a long one perhaps as it was a moment ago, or for a strip of another zoom.
+    pub(super) fn fitted(
+        &mut self,
+        ui: &Ui,
+        request: (RegionId, usize),
+        text: &LiveText,
+        fitting: Fitting,
+    ) -> Arc<Fitted> {
+        let stamp = stamp(ui, text);
+        let now = ui.input(|input| input.time);
+        let mut capped = fitting.clone();
+        if let Some(kept) = self.fits.get_mut(&request) {
+            if kept.stamp == stamp && kept.fitting == fitting {
+                kept.used = self.frame;
+                return Arc::clone(&kept.fitted);
+            }
+            let left = kept.patience() - (now - kept.made);
+            if left > 0.0 && kept.fitting.colours == fitting.colours {
+                kept.used = self.frame;
+                ui.request_repaint_after(Duration::from_secs_f64(left));
+                return Arc::clone(&kept.fitted);
+            }
+            // While text comes in, letters only become smaller: they would jump with every draft otherwise.
+            if !fitting.done && !kept.fitting.done && kept.fitting.room == fitting.room {
+                capped.cap = fitting.cap.min(kept.fitted.size);
+            }
+        }
+        let fitted = Arc::new(fit::fit(ui, text, &capped));
+        let kept = Fit { stamp, fitting, fitted: Arc::clone(&fitted), made: now, used: self.frame };
+        self.fits.insert(request, kept);
+        fitted
+    }
+}
+
+impl Fit {
+    /// Seconds for which it will do, whatever happens to its text and its strip meanwhile.
+    fn patience(&self) -> f64 {
+        let characters = self.fitted.job.text.len();
+        if characters > LONG { PATIENCE * characters as f64 } else { 0.0 }
+    }
+}
+
+/// Changes with everything that a layout depends on beside the fitting.
+fn stamp(ui: &Ui, text: &LiveText) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    ui.pixels_per_point().to_bits().hash(&mut hasher);
+    for run in &text.runs {
+        (&run.text, run.round, run.origin, &run.rejected).hash(&mut hasher);
+    }
+    text.ghost.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,81 @@
+//! What a right click on the page offers: for the selected regions, or for the page when none is selected.
+
+use eframe::egui::{Button, Ui};
+use engine::region::{Label, Role};
+
+use crate::window::action::{Action, Actions};
+use crate::window::command::Command;
+use crate::window::project::RegionId;
+use crate::window::state::State;
+use crate::window::strings::{self, regions as words};
+
+/// The menu.
+pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
+    let ids: Vec<RegionId> = state.selected().map(|region| region.id).collect();
+    if ids.is_empty() {
+        for entry in [Command::Recognize, Command::Detect, Command::DrawRegion, Command::SelectAll, Command::CopyPage] {
+            command(ui, entry, entry.label(), state, actions);
+        }
+        return;
+    }
+    let idle = state.run.is_none();
+    let read = state.selected().any(|region| region.read.is_some());
+    let label = if read { words::READ_AGAIN } else { words::READ };
+    if ui.add_enabled(idle, with_shortcut(ui, Command::RecognizeAgain, label)).clicked() {
+        actions.ask(Action::Recognize(ids));
+    }
+    ui.add_enabled_ui(idle, |ui| {
+        ui.menu_button(words::READ_AS, |ui| {
+            for label in strings::CHOICES.into_iter().filter(|label| label.role() != Role::Figure) {
+                if ui.button(strings::label(label)).clicked() {
+                    actions.ask(Action::RecognizeAs(label));
+                }
+            }
+        });
+    });
+    ui.menu_button(words::KIND, |ui| kinds(ui, state, actions));
+    let furniture = state.selected().all(|region| region.region.label.role() == Role::Furniture);
+    let (label, to) = if furniture { (words::TAKE_IN, Label::Text) } else { (words::LEAVE_OUT, Label::Header) };
+    if ui.button(label).clicked() {
+        actions.ask(Action::Relabel(to));
+    }
+    ui.separator();
+    command(ui, Command::CopyRegions, Command::CopyRegions.label(), state, actions);
+    if state.selected().any(|region| region.region.label.role() == Role::Table) {
+        command(ui, Command::CopyTable, Command::CopyTable.label(), state, actions);
+    }
+    command(ui, Command::EditText, Command::EditText.label(), state, actions);
+    ui.separator();
+    for entry in [Command::MoveEarlier, Command::MoveLater] {
+        command(ui, entry, entry.label(), state, actions);
+    }
+    ui.separator();
+    command(ui, Command::Delete, Command::Delete.label(), state, actions);
+}
+
+/// The kinds to choose from; the present one is marked when all selected regions share it.
+fn kinds(ui: &mut Ui, state: &State, actions: &mut Actions) {
+    let mut labels = state.selected().map(|region| region.region.label);
+    let first = labels.next();
+    let present = first.filter(|first| labels.all(|label| label == *first));
+    let unusual = present.filter(|label| !strings::CHOICES.contains(label));
+    for label in unusual.into_iter().chain(strings::CHOICES) {
+        if ui.radio(present == Some(label), strings::label(label)).clicked() && present != Some(label) {
+            actions.ask(Action::Relabel(label));
+        }
+    }
+}
+
+fn command(ui: &mut Ui, command: Command, label: &'static str, state: &State, actions: &mut Actions) {
+    if ui.add_enabled(command.enabled(state), with_shortcut(ui, command, label)).clicked() {
+        actions.command(command);
+    }
+}
+
+fn with_shortcut(ui: &Ui, command: Command, label: &'static str) -> Button<'static> {
+    let button = Button::new(label);
+    match command.shortcuts().first() {
+        Some(shortcut) => button.shortcut_text(ui.format_shortcut(shortcut)),
+        None => button,
+    }
+}

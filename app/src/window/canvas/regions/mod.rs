@@ -1,0 +1,308 @@
+//! The boxes of regions: selecting, drawing, moving and resizing them.
+
+mod cue;
+mod drag;
+mod hit;
+mod keys;
+mod menu;
+mod paint;
+mod shape;
+#[cfg(test)]
+pub(super) mod tests;
+
+use std::collections::BTreeSet;
+
+use eframe::egui::{
+    CursorIcon, Id, Key, PointerButton, Popup, Pos2, Response, Sense, Ui, WidgetInfo, accesskit::Role as NodeRole,
+};
+use engine::region::Rect as Bounds;
+
+use self::cue::Cue;
+use self::drag::{Drag, Grip};
+use self::keys::Nudging;
+use self::paint::Look;
+use super::placement::Placement;
+use crate::window::action::{Action, Actions};
+use crate::window::project::{Page, RegionId};
+use crate::window::state::{State, Tool};
+use crate::window::strings;
+
+/// Clicks within this distance are at the same place, points.
+const SAME_PLACE: f32 = 4.0;
+
+/// What lasts from frame to frame.
+#[derive(Clone, Debug, Default)]
+struct Scratch {
+    drag: Option<Drag>,
+    /// Where the last click selected, to go round the boxes there.
+    clicked: Option<Pos2>,
+    nudging: Option<Nudging>,
+    /// The region that was lit from here.
+    lit: Option<RegionId>,
+}
+
+/// One frame of the canvas.
+struct Frame<'a> {
+    placement: Placement,
+    state: &'a State,
+    page: &'a Page,
+    /// Width and height of the page, pixels.
+    size: [u32; 2],
+    /// Every region's box in reading order.
+    boxes: Vec<(RegionId, Bounds)>,
+    scratch: Scratch,
+}
+
+/// Draws the boxes and turns what the pointer and the keys do on the canvas into actions. `canvas` senses clicks and
+/// drags of the whole canvas; whether the pointer's drag is a pan (middle button, or space held) is decided before.
+pub(super) fn show(ui: &mut Ui, canvas: &Response, placement: Placement, state: &State, actions: &mut Actions) {
+    let Some(page) = state.page() else { return };
+    let Some(size) = page.size else { return };
+    let scratch_id = Id::unique("regions on the canvas");
+    let mut frame = Frame {
+        placement,
+        state,
+        page,
+        size,
+        boxes: page.regions.iter().map(|region| (region.id, region.bounds())).collect(),
+        scratch: ui.data(|data| data.get_temp(scratch_id)).unwrap_or_default(),
+    };
+    let response = frame.nodes(ui, canvas, actions);
+    frame.drag(ui, canvas, actions);
+    frame.click(ui, &response, actions);
+    frame.hover(ui, canvas, actions);
+    frame.keys(ui, actions);
+    frame.paint(ui, canvas);
+    Popup::context_menu(&response).show(|ui| menu::show(ui, state, actions));
+    ui.data_mut(|data| data.insert_temp(scratch_id, frame.scratch));
+}
+
+impl Frame<'_> {
+    fn selected(&self, id: RegionId) -> bool {
+        self.state.view.selection.contains(&id)
+    }
+
+    /// Makes each box known to screen readers. A click on one of them is a click on the canvas, wherever it was.
+    fn nodes(&self, ui: &Ui, canvas: &Response, actions: &mut Actions) -> Response {
+        let mut all = canvas.clone();
+        for (at, region) in self.page.regions.iter().enumerate() {
+            let on_screen = self.placement.rect(region.bounds()).intersect(self.placement.canvas);
+            if !on_screen.is_positive() {
+                continue;
+            }
+            let node = ui.interact(on_screen, Id::unique(("region on the canvas", region.id)), Sense::CLICK);
+            node.widget_info(|| {
+                let cue = Cue::of(self.state, region).word();
+                let name = strings::regions::name(at + 1, strings::label(region.region.label), cue);
+                WidgetInfo::selected(NodeRole::ListBoxOption, true, self.selected(region.id), name)
+            });
+            if node.clicked() && !node.clicked_by(PointerButton::Primary) {
+                // Asked for by a screen reader: there is no pointer that says where.
+                actions.ask(Action::Select(vec![region.id]));
+            }
+            all = all.union(node);
+        }
+        all
+    }
+
+    fn drag(&mut self, ui: &Ui, canvas: &Response, actions: &mut Actions) {
+        if canvas.drag_started_by(PointerButton::Primary) && !ui.input(|input| input.key_down(Key::Space)) {
+            self.begin(ui, actions);
+        }
+        let Some(drag) = self.scratch.drag.clone() else { return };
+        if canvas.dragged_by(PointerButton::Primary) {
+            return;
+        }
+        // egui ends a drag on Escape by itself; then the button is still down and nothing happens to the page.
+        self.scratch.drag = None;
+        let let_go = canvas.drag_stopped() && !ui.input(|input| input.pointer.primary_down());
+        if let (true, Some(pointer)) = (let_go, canvas.interact_pointer_pos().or(ui.input(|i| i.pointer.latest_pos())))
+        {
+            self.finish(&drag, pointer, actions);
+        }
+    }
+
+    fn begin(&mut self, ui: &Ui, actions: &mut Actions) {
+        let (from, modifiers) = ui.input(|input| (input.pointer.press_origin(), input.modifiers));
+        let Some(from) = from else { return };
+        let selected = |id| self.state.view.selection.contains(&id);
+        let grip = drag::grip(&self.boxes, selected, self.placement, from);
+        let tool = self.state.view.tool;
+        let drag = Drag::begin(grip, &self.boxes, selected, tool, modifiers, self.placement.to_page(from));
+        if let Drag::Move { boxes, .. } = &drag
+            && let [(id, _)] = boxes[..]
+            && !selected(id)
+        {
+            actions.ask(Action::Select(vec![id]));
+        }
+        self.scratch.drag = Some(drag);
+        self.scratch.clicked = None;
+    }
+
+    fn finish(&self, drag: &Drag, pointer: Pos2, actions: &mut Actions) {
+        let to = self.placement.to_page(pointer);
+        if let Some(bounds) = drag.drawn(to, self.size) {
+            actions.ask(Action::Draw(bounds));
+        }
+        let there = |(id, bounds): &(RegionId, Bounds)| self.page.region(*id).is_some_and(|r| r.bounds() != *bounds);
+        let boxes: Vec<_> = drag.boxes(to, self.size).into_iter().filter(there).collect();
+        if !boxes.is_empty() {
+            let merge = Id::unique(("drag", self.state.history.revision())).value();
+            actions.ask(Action::Reshape { boxes, merge });
+        }
+        if let Drag::Band { .. } = drag {
+            actions.ask(Action::Select(self.banded(drag, pointer).into_iter().collect()));
+        }
+    }
+
+    /// What is selected with a rubber band as it stands.
+    fn banded(&self, drag: &Drag, pointer: Pos2) -> BTreeSet<RegionId> {
+        let Some(band) = drag.band(pointer, self.placement) else { return BTreeSet::new() };
+        let touched = hit::boxes_in(self.boxes.iter().copied(), self.placement, band);
+        let keep = matches!(drag, Drag::Band { keep: true, .. });
+        self.state.view.selection.iter().copied().filter(|_| keep).chain(touched).collect()
+    }
+
+    fn click(&mut self, ui: &Ui, response: &Response, actions: &mut Actions) {
+        let Some(pointer) = response.interact_pointer_pos() else { return };
+        let found = hit::boxes_at(self.boxes.iter().copied(), self.placement, pointer);
+        let view = &self.state.view;
+        if response.secondary_clicked() {
+            match found.first() {
+                _ if found.iter().any(|id| self.selected(*id)) => {}
+                Some(id) => actions.ask(Action::Select(vec![*id])),
+                None => actions.ask(Action::Select(Vec::new())),
+            }
+        }
+        if !response.clicked_by(PointerButton::Primary) || response.triple_clicked() {
+            return;
+        }
+        if response.double_clicked() {
+            // The first click selected; the second must not go on to another box.
+            let focused = view.focus.filter(|focus| found.contains(focus));
+            if let Some(id) = focused.filter(|id| self.page.region(*id).is_some_and(|region| region.read.is_some())) {
+                actions.ask(Action::Edit(id));
+            }
+            return;
+        }
+        let modifiers = ui.input(|input| input.modifiers);
+        if modifiers.command || modifiers.shift {
+            if let Some(id) = found.first() {
+                actions.ask(Action::ToggleSelect(*id));
+            }
+            return;
+        }
+        let on_handle =
+            matches!(drag::grip(&self.boxes, |id| self.selected(id), self.placement, pointer), Grip::Handle(..));
+        if found.is_empty() && on_handle {
+            return;
+        }
+        let again = self.scratch.clicked.is_some_and(|before| before.distance(pointer) <= SAME_PLACE);
+        let one = view.selection.first().copied().filter(|_| again && view.selection.len() == 1);
+        let next = hit::next_of(&found, one);
+        self.scratch.clicked = next.map(|_| pointer);
+        if next.is_some() || !view.selection.is_empty() {
+            actions.ask(Action::Select(next.into_iter().collect()));
+        }
+    }
+
+    /// Lights the region under the pointer, and says by the pointer's shape what a drag would do.
+    fn hover(&mut self, ui: &Ui, canvas: &Response, actions: &mut Actions) {
+        let pointer = ui.input(|input| input.pointer.hover_pos()).filter(|_| canvas.contains_pointer());
+        let cursor = match (&self.scratch.drag, pointer) {
+            (Some(Drag::Move { .. }), _) => Some(CursorIcon::Grabbing),
+            (Some(Drag::Resize { handle, .. }), _) => Some(handle.cursor()),
+            (Some(Drag::Draw { .. }), _) => Some(CursorIcon::Crosshair),
+            (Some(Drag::Band { .. }), _) | (None, None) => None,
+            (None, Some(pointer)) => self.cursor(ui, pointer),
+        };
+        if let Some(cursor) = cursor {
+            ui.set_cursor_icon(cursor);
+        }
+        if self.scratch.drag.is_some() {
+            return;
+        }
+        let under = pointer.and_then(|pointer| {
+            let found = hit::boxes_at(self.boxes.iter().copied(), self.placement, pointer);
+            // The selected one stays lit where several lie over each other.
+            found.iter().find(|id| self.selected(**id)).or(found.first()).copied()
+        });
+        let was = self.state.view.hover;
+        let left = under.is_none() && was.is_some() && self.scratch.lit == was;
+        if (pointer.is_some() && under != was) || left {
+            actions.ask(Action::Hover(under));
+        }
+        self.scratch.lit = under;
+    }
+
+    fn cursor(&self, ui: &Ui, pointer: Pos2) -> Option<CursorIcon> {
+        let modifiers = ui.input(|input| input.modifiers);
+        let grip = drag::grip(&self.boxes, |id| self.selected(id), self.placement, pointer);
+        if modifiers.alt || grip == Grip::Outside {
+            return None;
+        }
+        if self.state.view.tool == Tool::Draw || modifiers.command {
+            return Some(CursorIcon::Crosshair);
+        }
+        match grip {
+            Grip::Handle(_, _, handle) => Some(handle.cursor()),
+            Grip::Box(id) if self.selected(id) => Some(CursorIcon::Move),
+            Grip::Box(_) => Some(CursorIcon::PointingHand),
+            Grip::Paper => Some(CursorIcon::Crosshair),
+            Grip::Outside => None,
+        }
+    }
+
+    fn keys(&mut self, ui: &Ui, actions: &mut Actions) {
+        let busy = ui.egui_wants_keyboard_input() || Popup::is_any_open(ui) || self.state.modal.is_some();
+        if busy || self.scratch.drag.is_some() {
+            return;
+        }
+        let boxes: Vec<_> = self.boxes.iter().copied().filter(|(id, _)| self.selected(*id)).collect();
+        if let Some((boxes, merge)) = keys::nudged(ui, boxes, self.size, &mut self.scratch.nudging) {
+            actions.ask(Action::Reshape { boxes, merge });
+        }
+    }
+
+    fn paint(&self, ui: &Ui, canvas: &Response) {
+        let painter = ui.painter_at(self.placement.canvas);
+        let pointer = canvas.interact_pointer_pos();
+        let drag = self.scratch.drag.as_ref().zip(pointer);
+        let to = pointer.map(|pointer| self.placement.to_page(pointer));
+        let changed = drag.zip(to).map(|((drag, _), to)| drag.boxes(to, self.size)).unwrap_or_default();
+        let banded = drag.map(|(drag, pointer)| self.banded(drag, pointer)).unwrap_or_default();
+        let bounds = |id: RegionId, was: Bounds| changed.iter().find(|(c, _)| *c == id).map_or(was, |(_, now)| *now);
+        let look = |id: RegionId| {
+            let selected = self.selected(id) || banded.contains(&id);
+            let handles = self.selected(id) && self.state.view.tool == Tool::Select;
+            Look { hovered: self.state.view.hover == Some(id), selected, handles }
+        };
+        // Strong ones over the others, and all tags over all boxes.
+        let mut order: Vec<_> = self.page.regions.iter().enumerate().collect();
+        order.sort_by_key(|(_, region)| (look(region.id).selected, look(region.id).hovered));
+        let shown = |id, was| self.placement.rect(bounds(id, was));
+        for (_, region) in &order {
+            let on_screen = shown(region.id, region.bounds());
+            if on_screen.expand(8.0).intersects(self.placement.canvas) {
+                paint::outline(&painter, on_screen, region.region.label.role(), look(region.id));
+            }
+        }
+        for (at, region) in &order {
+            let on_screen = shown(region.id, region.bounds());
+            if on_screen.intersects(self.placement.canvas) {
+                let cue = Cue::of(self.state, region);
+                paint::tag(ui, &painter, on_screen, at + 1, region, cue, look(region.id));
+            }
+        }
+        let Some(((drag, pointer), to)) = drag.zip(to) else { return };
+        if let Some(bounds) = drag.drawn(to, self.size) {
+            paint::drawing(ui, &painter, self.placement, bounds, pointer);
+        }
+        if let (Drag::Resize { .. }, [(_, bounds)]) = (drag, &changed[..]) {
+            paint::note(ui, &painter, pointer, strings::regions::size(bounds.width(), bounds.height()));
+        }
+        if let Some(band) = drag.band(pointer, self.placement) {
+            paint::band(&painter, band);
+        }
+    }
+}

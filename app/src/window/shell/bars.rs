@@ -1,0 +1,226 @@
+//! Menus and toolbar at the top, the status bar at the bottom.
+
+use eframe::egui::{self, Align, Button, Frame, Layout, MenuBar, Panel, ProgressBar, RichText, Ui};
+
+use super::{command_button, command_entry, hint};
+use crate::window::action::{Action, Actions};
+use crate::window::command::{Command, Group};
+use crate::window::project::PageKey;
+use crate::window::state::{EngineState, State, Tool};
+use crate::window::{canvas, strings};
+
+/// Draws all three.
+pub(crate) fn bars(ui: &mut Ui, state: &State, actions: &mut Actions) {
+    Panel::top("menus").resizable(false).show_separator_line(false).show(ui, |ui| menus(ui, state, actions));
+    Panel::top("tools").resizable(false).show(ui, |ui| tools(ui, state, actions));
+    Panel::bottom("status").resizable(false).show(ui, |ui| status(ui, state));
+}
+
+fn menus(ui: &mut Ui, state: &State, actions: &mut Actions) {
+    const GROUPS: [Group; 7] =
+        [Group::File, Group::Edit, Group::Page, Group::Region, Group::Recognize, Group::View, Group::Help];
+    MenuBar::new().ui(ui, |ui| {
+        for group in GROUPS {
+            ui.menu_button(strings::group(group), |ui| {
+                for &command in Command::ALL.iter().filter(|command| command.group() == group) {
+                    if separated(command) {
+                        ui.separator();
+                    }
+                    command_entry(ui, command, state, actions);
+                    if command == Command::OpenSample {
+                        recent(ui, state, actions);
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Whether a line stands above an entry.
+fn separated(command: Command) -> bool {
+    use Command::*;
+    matches!(
+        command,
+        OpenProject
+            | Export
+            | CloseDocument
+            | Quit
+            | SelectAll
+            | CopyRegions
+            | RotateLeft
+            | Detect
+            | NextRegion
+            | MoveEarlier
+            | EditText
+            | Cancel
+            | Race
+            | TogglePages
+            | ToggleColours
+            | LargerText
+            | Settings
+            | About
+    )
+}
+
+fn recent(ui: &mut Ui, state: &State, actions: &mut Actions) {
+    ui.add_enabled_ui(!state.settings.recent.is_empty(), |ui| {
+        ui.menu_button(strings::RECENT, |ui| {
+            for path in &state.settings.recent {
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+                if ui.button(name).on_hover_text(path.display().to_string()).clicked() {
+                    actions.ask(Action::OpenPaths(vec![path.clone()]));
+                    ui.close();
+                }
+            }
+        });
+    });
+}
+
+fn tools(ui: &mut Ui, state: &State, actions: &mut Actions) {
+    Frame::new().inner_margin(egui::Margin::symmetric(0, 3)).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            ui.spacing_mut().button_padding = egui::vec2(9.0, 5.0);
+            command_button(ui, Command::Open, strings::tool::OPEN, state, actions);
+            ui.separator();
+            command_button(ui, Command::Detect, strings::tool::DETECT, state, actions);
+            let drawing = state.view.tool == Tool::Draw;
+            let draw = Button::new(strings::tool::DRAW).selected(drawing);
+            let draw = ui.add_enabled(Command::DrawRegion.enabled(state), draw);
+            if draw.on_hover_text(hint(ui, Command::DrawRegion)).clicked() {
+                actions.command(Command::DrawRegion);
+            }
+            ui.separator();
+            pager(ui, state, actions);
+            ui.separator();
+            zoom(ui, state, actions);
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| main_button(ui, state, actions));
+        });
+    });
+}
+
+/// The one main button. It names what it reads; while it reads, Cancel stands in its place.
+fn main_button(ui: &mut Ui, state: &State, actions: &mut Actions) {
+    let busy = state.run.is_some() || state.pending.is_some();
+    ui.spacing_mut().button_padding = egui::vec2(14.0, 5.0);
+    if busy {
+        let stopping = state.run.as_ref().is_some_and(|run| run.cancelled);
+        let text = if stopping { strings::tool::STOPPING } else { strings::tool::CANCEL };
+        let cancel = ui.add_enabled(!stopping, Button::new(RichText::new(text).strong()));
+        if cancel.on_hover_text(hint(ui, Command::Cancel)).clicked() {
+            actions.ask(Action::CancelRun);
+        }
+        progress(ui, state);
+        return;
+    }
+    ui.add_enabled_ui(state.page().is_some(), |ui| {
+        let more = ui.menu_button("▾", |ui| {
+            command_entry(ui, Command::RecognizePage, state, actions);
+            command_entry(ui, Command::RecognizeDocument, state, actions);
+            command_entry(ui, Command::RecognizeAgain, state, actions);
+        });
+        name(&more.response, strings::tool::MORE_SCOPES);
+    });
+    let enabled = Command::Recognize.enabled(state);
+    let visuals = ui.visuals().clone();
+    let accent = crate::window::colours::accent(&visuals);
+    let text = RichText::new(strings::tool::recognize(state.view.selection.len())).strong();
+    let button = match enabled {
+        true => Button::new(text.color(egui::Color32::WHITE)).fill(accent),
+        false => Button::new(text),
+    };
+    if ui.add_enabled(enabled, button).on_hover_text(hint(ui, Command::Recognize)).clicked() {
+        actions.command(Command::Recognize);
+    }
+}
+
+fn progress(ui: &mut Ui, state: &State) {
+    let Some(run) = &state.run else {
+        ui.label(strings::tool::LOADING);
+        ui.spinner();
+        return;
+    };
+    let progress = run.progress();
+    let bar = ProgressBar::new(progress.share).desired_width(120.0).desired_height(14.0);
+    name(&ui.add(bar), strings::tool::PROGRESS);
+    ui.label(strings::tool::progress(&progress));
+}
+
+fn pager(ui: &mut Ui, state: &State, actions: &mut Actions) {
+    let back = command_button(ui, Command::PreviousPage, "‹", state, actions);
+    name(&back, Command::PreviousPage.label());
+    let count = state.document().map_or(0, |document| document.pages.len());
+    match state.view.page.filter(|_| count > 0) {
+        Some(PageKey { document, page }) => {
+            let mut number = page + 1;
+            let field = egui::DragValue::new(&mut number).range(1..=count).speed(0.1).suffix(format!(" / {count}"));
+            let field = ui.add(field).on_hover_text(strings::tool::PAGE_FIELD);
+            name(&field, strings::tool::PAGE_NUMBER);
+            if field.changed() && number != page + 1 {
+                actions.ask(Action::Go(PageKey { document, page: number.saturating_sub(1).min(count - 1) }));
+            }
+        }
+        None => {
+            ui.weak("– / –");
+        }
+    }
+    let next = command_button(ui, Command::NextPage, "›", state, actions);
+    name(&next, Command::NextPage.label());
+    let left = command_button(ui, Command::RotateLeft, "⟲", state, actions);
+    name(&left, Command::RotateLeft.label());
+    let right = command_button(ui, Command::RotateRight, "⟳", state, actions);
+    name(&right, Command::RotateRight.label());
+}
+
+fn zoom(ui: &mut Ui, state: &State, actions: &mut Actions) {
+    let out = command_button(ui, Command::ZoomOut, "−", state, actions);
+    name(&out, Command::ZoomOut.label());
+    let percent = canvas::camera::percent(ui.ctx()).filter(|_| state.page().is_some());
+    let text = percent.map_or("–".to_owned(), |percent| format!("{percent} %"));
+    ui.add_enabled_ui(state.page().is_some(), |ui| {
+        let menu = ui.menu_button(text, |ui| {
+            for command in [Command::FitPage, Command::FitWidth, Command::ActualSize, Command::ZoomIn, Command::ZoomOut]
+            {
+                command_entry(ui, command, state, actions);
+            }
+        });
+        name(&menu.response, strings::tool::ZOOM);
+    });
+    let larger = command_button(ui, Command::ZoomIn, "+", state, actions);
+    name(&larger, Command::ZoomIn.label());
+}
+
+/// Gives a control whose face is a sign its name in words.
+pub(super) fn name(response: &egui::Response, name: &str) {
+    let enabled = response.enabled();
+    let kind = egui::Role::Button;
+    response.widget_info(|| egui::WidgetInfo::labeled(kind, enabled, name));
+}
+
+fn status(ui: &mut Ui, state: &State) {
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(strings::OFFLINE).small()).on_hover_text(strings::OFFLINE_HINT);
+        if state.detecting > 0 {
+            ui.separator();
+            ui.add(egui::Spinner::new().size(10.0));
+            ui.label(RichText::new(strings::detecting(state.detecting)).small());
+        }
+        if let Some(page) = state.page() {
+            ui.separator();
+            ui.label(RichText::new(strings::page_facts(page)).small());
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let text = match &state.engine {
+                EngineState::Asleep => strings::engine_asleep(state.settings.checkpoint.as_deref()),
+                EngineState::Loading => strings::ENGINE_LOADING.to_owned(),
+                EngineState::Ready(info) => strings::engine_ready(info),
+                EngineState::Failed(_) => strings::ENGINE_FAILED.to_owned(),
+            };
+            let label = ui.label(RichText::new(text).small());
+            match &state.engine {
+                EngineState::Failed(message) => label.on_hover_text(message),
+                EngineState::Ready(info) => label.on_hover_text(strings::engine_hint(info)),
+                _ => label,
+            };
+        });
+    });
+}

@@ -1,0 +1,128 @@
+//! The settings page.
+
+use eframe::egui::{self, ComboBox, DragValue, RichText, Slider, TextEdit, Ui};
+
+use crate::window::action::{Action, Actions};
+use crate::window::settings::{Decoding, Settings, Theme};
+use crate::window::state::{EngineState, State};
+use crate::window::strings::settings as s;
+use crate::window::{colours, strings};
+
+/// Draws the page; every change is in force at once.
+pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
+    let mut settings: Settings = state.settings.clone();
+    ui.set_width(520.0_f32.min(ui.ctx().content_rect().width() - 60.0));
+    ui.heading(s::TITLE);
+    ui.add_space(6.0);
+    egui::Grid::new("settings").num_columns(2).spacing([24.0, 10.0]).show(ui, |ui| {
+        ui.label(s::THEME);
+        ui.horizontal(|ui| {
+            for (theme, name) in [(Theme::System, s::SYSTEM), (Theme::Light, s::LIGHT), (Theme::Dark, s::DARK)] {
+                ui.selectable_value(&mut settings.theme, theme, name);
+            }
+        });
+        ui.end_row();
+
+        let label = ui.label(s::SCALE);
+        ui.add(DragValue::new(&mut settings.scale).range(50..=300).suffix(" %").speed(1.0)).labelled_by(label.id);
+        ui.end_row();
+
+        let label = ui.label(s::CHECKPOINT);
+        ui.vertical(|ui| checkpoint(ui, &mut settings, label.id, state, actions));
+        ui.end_row();
+
+        let label = ui.label(s::DECODING);
+        let way = |decoding| match decoding {
+            Decoding::Best => s::BEST,
+            Decoding::Autoregressive => s::ONE_BY_ONE,
+        };
+        ComboBox::from_id_salt("decoding")
+            .selected_text(way(settings.decoding))
+            .width(260.0)
+            .show_ui(ui, |ui| {
+                for decoding in [Decoding::Best, Decoding::Autoregressive] {
+                    ui.selectable_value(&mut settings.decoding, decoding, way(decoding));
+                }
+            })
+            .response
+            .labelled_by(label.id);
+        ui.end_row();
+
+        let label = ui.label(s::THREADS);
+        ui.horizontal(|ui| {
+            let mut all = settings.threads.is_none();
+            ui.checkbox(&mut all, s::ALL_THREADS);
+            let machine = std::thread::available_parallelism().map_or(1, usize::from);
+            let mut threads = settings.threads.unwrap_or(machine);
+            ui.add_enabled(!all, DragValue::new(&mut threads).range(1..=machine.max(1))).labelled_by(label.id);
+            settings.threads = (!all).then_some(threads);
+        });
+        ui.end_row();
+
+        let label = ui.label(s::LIMIT);
+        ui.add(DragValue::new(&mut settings.max_tokens).range(1..=65_536).speed(16.0)).labelled_by(label.id);
+        ui.end_row();
+
+        let label = ui.label(s::DPI);
+        ui.add(Slider::new(&mut settings.dpi, 100..=400).step_by(50.0).suffix(" dpi")).labelled_by(label.id);
+        ui.end_row();
+
+        ui.label(s::LANGUAGE);
+        ui.label(s::ENGLISH);
+        ui.end_row();
+
+        ui.label(s::SHOWN);
+        ui.vertical(|ui| {
+            use crate::window::command::Command::*;
+            ui.checkbox(&mut settings.colours, ToggleColours.label()).on_hover_text(ToggleColours.tooltip());
+            ui.checkbox(&mut settings.ghosts, ToggleGhosts.label()).on_hover_text(ToggleGhosts.tooltip());
+            ui.checkbox(&mut settings.furniture, ToggleFurniture.label()).on_hover_text(ToggleFurniture.tooltip());
+        });
+        ui.end_row();
+    });
+    ui.add_space(10.0);
+    if ui.button(strings::CLOSE).clicked() {
+        actions.ask(Action::Modal(None));
+    }
+    if settings != state.settings {
+        actions.ask(Action::Settings(Box::new(settings)));
+    }
+}
+
+fn checkpoint(ui: &mut Ui, settings: &mut Settings, label: egui::Id, state: &State, actions: &mut Actions) {
+    // What is typed is taken when it is complete: a half-written path is no checkpoint.
+    let id = egui::Id::unique("checkpoint folder");
+    let mut own = settings.checkpoint.is_some() || ui.data(|data| data.get_temp::<String>(id)).is_some();
+    ui.horizontal(|ui| {
+        ui.selectable_value(&mut own, false, s::BUNDLED);
+        ui.selectable_value(&mut own, true, s::FOLDER);
+    });
+    let stored = settings.checkpoint.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    if own {
+        let mut typed: String = ui.data(|data| data.get_temp(id)).unwrap_or(stored.clone());
+        let field =
+            ui.add(TextEdit::singleline(&mut typed).hint_text(s::FOLDER_HINT).desired_width(300.0)).labelled_by(label);
+        ui.horizontal(|ui| {
+            if ui.button(s::CHOOSE).clicked() {
+                ui.data_mut(|data| data.remove_temp::<String>(id));
+                actions.ask(Action::ChooseCheckpoint);
+            }
+            let ready = !typed.trim().is_empty() && typed != stored;
+            let entered = field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+            if ui.add_enabled(ready, egui::Button::new(s::USE)).clicked() || (ready && entered) {
+                settings.checkpoint = Some(typed.trim().into());
+                ui.data_mut(|data| data.remove_temp::<String>(id));
+            } else if field.changed() {
+                ui.data_mut(|data| data.insert_temp(id, typed.clone()));
+            } else if settings.checkpoint.is_none() && ui.data(|data| data.get_temp::<String>(id)).is_none() {
+                ui.data_mut(|data| data.insert_temp(id, String::new()));
+            }
+        });
+    } else {
+        settings.checkpoint = None;
+        ui.data_mut(|data| data.remove_temp::<String>(id));
+    }
+    if let EngineState::Failed(message) = &state.engine {
+        ui.label(RichText::new(message).color(colours::error(ui.visuals())));
+    }
+}

@@ -1,0 +1,11 @@
+//! The window as a person uses it: by the names of its controls, with the real engine and the bundled checkpoint, or with
+//! a recorded list of events in the engine's place.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail by panicking")]
+
+mod support;
+
+mod memory;
+mod path;
+mod snapshots;
+mod thousand;
