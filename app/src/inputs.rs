@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::output::reason;
 
 /// Endings of files in a folder that are worth opening. A file that is named itself is opened whatever its name.
-const READABLE: [&str; 10] = ["pdf", "png", "jpg", "jpeg", "tif", "tiff", "webp", "bmp", "gif", "jfif"];
+pub(crate) const READABLE: [&str; 10] = ["pdf", "png", "jpg", "jpeg", "tif", "tiff", "webp", "bmp", "gif", "jfif"];
 
 /// One file to read.
 #[derive(Clone, Debug, PartialEq, Eq)]

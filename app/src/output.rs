@@ -54,7 +54,7 @@ pub(crate) fn refusal(target: &Path, inputs: &[Input], force: bool) -> Option<St
         return Some(format!("{} is an input and is not overwritten", target.display()));
     }
     (target.symlink_metadata().is_ok() && !force)
-        .then(|| format!("{} exists already and was left as it is; use --force to overwrite it", target.display()))
+        .then(|| format!("{} exists already and was left as it is{FORCE_HINT}", target.display()))
 }
 
 /// A file that is being written under another name and takes its place in one step: a reader sees the old one or the
@@ -91,11 +91,14 @@ impl Write for PendingFile {
     }
 }
 
+/// What the command line advises when something is there already.
+pub(crate) const FORCE_HINT: &str = "; use --force to overwrite it";
+
 /// The sentence for a file that could not be written.
 pub(crate) fn unwritten(target: &Path, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            format!("{} exists already and was left as it is; use --force to overwrite it", target.display())
+            format!("{} exists already and was left as it is{FORCE_HINT}", target.display())
         }
         _ => format!("{} cannot be written: {}", target.display(), reason(error)),
     }

@@ -81,8 +81,14 @@ pub(crate) enum Action {
     Confirmed,
     /// A message was read.
     Dismiss(usize),
+    /// Show a file dialog.
+    Browse(super::dialogs::Asked),
+    /// A path was typed; it stands for the answer of such a dialog, but that a file is replaced was not agreed to.
+    Typed(super::dialogs::Asked, std::path::PathBuf),
     /// Write the export that the form describes.
     Export(super::export::ExportForm),
+    /// Stop writing an export; see [`State::exports`](super::state::State::exports).
+    CancelExport(usize),
     /// Replay controls.
     Replay(ReplayAsk),
     /// Race controls.

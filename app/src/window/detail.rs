@@ -42,8 +42,12 @@ impl Detail {
 
     /// The record; empty when it is damaged.
     pub(crate) fn unpack(&self) -> Contents {
+        self.unpack_within(LARGEST)
+    }
+
+    fn unpack_within(&self, limit: u64) -> Contents {
         let mut json = Vec::new();
-        let read = DeflateDecoder::new(&*self.0).take(LARGEST).read_to_end(&mut json);
+        let read = DeflateDecoder::new(&*self.0).take(limit).read_to_end(&mut json);
         read.ok().and_then(|_| serde_json::from_slice(&json).ok()).unwrap_or_default()
     }
 
@@ -77,5 +81,41 @@ impl<'de> Deserialize<'de> for Detail {
         let text = String::deserialize(deserializer)?;
         let bytes = base64::engine::general_purpose::STANDARD.decode(text).map_err(serde::de::Error::custom)?;
         Ok(Self(bytes.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
+    use super::super::log::{Step, What};
+    use super::*;
+    use crate::reader::testing::{reading, round};
+
+    fn contents() -> Contents {
+        let drafted =
+            |n: u32| Step { at_ms: 0.1 * f64::from(n), what: What::Drafted { round: n, text: "ab".to_owned() } };
+        let log = RequestLog { steps: (0..200).map(drafted).collect(), ..RequestLog::default() };
+        Contents { logs: vec![log], readings: vec![reading(vec![round(0, 1, 0, 0), round(1, 7, 5, 2)])] }
+    }
+
+    #[test]
+    fn a_record_survives_packing_and_storing() {
+        let packed = Detail::pack(&contents());
+        assert!(packed.bytes().len() * 5 < serde_json::to_vec(&contents()).unwrap().len());
+        let stored: Detail = serde_json::from_str(&serde_json::to_string(&packed).unwrap()).unwrap();
+        assert_eq!(stored, packed);
+        let unpacked = stored.unpack();
+        assert_eq!(unpacked.readings, contents().readings);
+        assert_eq!(unpacked.logs[0].steps.len(), 200);
+    }
+
+    #[test]
+    fn damaged_and_oversized_records_are_empty() {
+        let packed = Detail::pack(&contents());
+        for length in 0..packed.bytes().len() {
+            assert_eq!(Detail::from_bytes(packed.bytes()[..length].to_vec()).unpack(), Contents::default());
+        }
+        assert_eq!(Detail::from_bytes(vec![0xff; 99]).unpack(), Contents::default());
+        assert_eq!(packed.unpack_within(1000), Contents::default());
     }
 }

@@ -63,6 +63,9 @@ impl State {
                 let bounds = bounds.clamped(width, height);
                 if bounds.width() >= SMALLEST && bounds.height() >= SMALLEST {
                     changed |= alter(page, id, |region| {
+                        if region.region.bounds == bounds {
+                            return;
+                        }
                         // Lines and cells were found inside the old box.
                         region.region.lines.clear();
                         region.region.cells.clear();
@@ -166,6 +169,9 @@ impl State {
     /// Turns the page by hand. Regions turn with it; what was read stays.
     pub(crate) fn rotate(&mut self, turn: Turn) {
         self.change("Rotate page", None, |page| {
+            if turn == Turn::None {
+                return false;
+            }
             page.turn = page.turn.then(turn);
             if let Some(size) = page.size {
                 for region in &mut page.regions {
@@ -222,6 +228,8 @@ fn reading_place(page: &Page, bounds: Rect) -> usize {
 /// A box on a page of the given size, after the page was turned.
 fn turned(bounds: Rect, [width, height]: [u32; 2], turn: Turn) -> Rect {
     let Rect { x0, y0, x1, y1 } = bounds.clamped(width, height);
+    // A box that lies outside is empty after clamping, but still where it was.
+    let (x0, x1, y0, y1) = (x0.min(width), x1.min(width), y0.min(height), y1.min(height));
     match turn {
         Turn::None => Rect { x0, y0, x1, y1 },
         Turn::Right => Rect { x0: height - y1, y0: x0, x1: height - y0, y1: x1 },
@@ -229,3 +237,7 @@ fn turned(bounds: Rect, [width, height]: [u32; 2], turn: Turn) -> Rect {
         Turn::Left => Rect { x0: y0, y0: width - x1, x1: y1, y1: width - x0 },
     }
 }
+
+#[cfg(test)]
+#[path = "edits_tests.rs"]
+mod tests;

@@ -23,8 +23,10 @@ struct Change {
 pub(crate) struct History {
     done: std::collections::VecDeque<Change>,
     undone: Vec<Change>,
-    /// Grows with every change, undo and redo: the session saves when it moved.
+    /// Grows with every change, undo and redo.
     revision: u64,
+    /// Grows with what was learned about pages.
+    amendments: u64,
 }
 
 impl History {
@@ -52,6 +54,10 @@ impl History {
                 Some((_, _, last_after)) => *last_after = after,
                 None => last.pages.push((key, before, after)),
             }
+            // A drag there and back is nothing to undo.
+            if last.pages.iter().all(|(_, before, after)| before == after) {
+                self.done.pop_back();
+            }
             return;
         }
         self.done.push_back(Change { name, pages: vec![(key, before, after)], merge });
@@ -68,9 +74,11 @@ impl History {
             Arc::new(page)
         };
         let Some(page) = project.page(key) else { return };
-        let page = amended(page);
-        project.set_page(key, page);
-        self.revision += 1;
+        let learned = amended(page);
+        if learned != *page {
+            project.set_page(key, learned);
+            self.amendments += 1;
+        }
         for (k, before, after) in self.done.iter_mut().chain(&mut self.undone).flat_map(|change| &mut change.pages) {
             if *k == key {
                 *before = amended(before);
@@ -113,15 +121,27 @@ impl History {
         self.undone.last().map(|change| change.name)
     }
 
-    /// Moves with every change, undo and redo.
+    /// Moves with every change, undo and redo: what a project file lacks when it has moved since.
     pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// Forgets the changes of pages that are gone.
+    /// Moves also with what was learned about pages: the session saves when it moved.
+    pub(crate) fn pulse(&self) -> u64 {
+        self.revision + self.amendments
+    }
+
+    /// Forgets the changes of pages that are gone; what else a change did can still be undone.
     pub(crate) fn forget(&mut self, gone: impl Fn(PageKey) -> bool) {
-        let stays = |change: &Change| !change.pages.iter().any(|(key, ..)| gone(*key));
-        self.undone.retain(stays);
-        self.done.retain(stays);
+        let stays = |change: &mut Change| {
+            change.pages.retain(|(key, ..)| !gone(*key));
+            !change.pages.is_empty()
+        };
+        self.undone.retain_mut(stays);
+        self.done.retain_mut(stays);
     }
 }
+
+#[cfg(test)]
+#[path = "history_tests.rs"]
+mod tests;

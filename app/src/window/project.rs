@@ -152,6 +152,11 @@ impl Document {
 }
 
 impl Project {
+    /// A project of documents that have their names already; [`renumber`](Self::renumber) it when their names are settled.
+    pub(crate) fn of(documents: Vec<Document>) -> Self {
+        Self { documents, next_id: 0 }
+    }
+
     /// Adds a document that is still to be opened.
     pub(crate) fn add(&mut self, name: String, source: Source) -> DocumentId {
         let id = DocumentId(self.take_id());

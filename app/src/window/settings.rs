@@ -1,10 +1,18 @@
 //! What a person chose once and for all.
 
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use engine::decode::Decode;
 use engine::worker::CheckpointSource;
 use serde::{Deserialize, Serialize};
+
+use super::strings::session as words;
+
+/// Files opened lately that are remembered.
+const RECENT: usize = 10;
+/// Largest settings file, bytes.
+const LARGEST: u64 = 1 << 20;
 
 /// The settings, saved with the session. Every field has a default, so that settings of another version still load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -125,7 +133,93 @@ impl Settings {
         self.max_tokens = self.max_tokens.clamp(1, 65_536);
         self.dpi = self.dpi.clamp(50, 600);
         self.threads = self.threads.map(|threads| threads.clamp(1, 1024));
-        self.recent.truncate(20);
+        self.recent.truncate(RECENT);
+        let Widths { pages, reading, rounds } = &mut self.panes.widths;
+        for width in [pages, reading, rounds] {
+            *width = if width.is_nan() { 200.0 } else { width.clamp(40.0, 4000.0) };
+        }
         self
+    }
+
+    /// Where they lie in the data folder.
+    pub(crate) fn path(data_folder: &Path) -> PathBuf {
+        data_folder.join("settings.json")
+    }
+
+    /// The settings of a data folder, and a sentence when they are damaged; the damaged file is kept aside.
+    pub(crate) fn load(data_folder: &Path) -> (Self, Option<String>) {
+        let path = Self::path(data_folder);
+        let mut text = Vec::new();
+        let read = std::fs::File::open(&path).and_then(|file| file.take(LARGEST).read_to_end(&mut text));
+        let Ok(_) = read else { return (Self::default(), None) };
+        match serde_json::from_slice::<Self>(&text) {
+            Ok(settings) => (settings.sane(), None),
+            Err(_) => {
+                let kept = std::fs::rename(&path, path.with_extension("json.bad")).is_ok();
+                (Self::default(), Some(words::settings_lost(&path, kept)))
+            }
+        }
+    }
+
+    /// Remembers a file that was opened, as the newest.
+    pub(crate) fn remember(&mut self, file: &Path) {
+        // Settings are text; a path that is none cannot be kept in them.
+        if file.to_str().is_none() {
+            return;
+        }
+        self.recent.retain(|known| known != file);
+        self.recent.insert(0, file.to_path_buf());
+        self.recent.truncate(RECENT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
+    use super::*;
+
+    fn load(text: &str) -> (Settings, Option<String>, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(Settings::path(folder.path()), text).unwrap();
+        let (settings, warning) = Settings::load(folder.path());
+        (settings, warning, folder)
+    }
+
+    #[test]
+    fn settings_of_another_version_still_load() {
+        let (settings, warning, _folder) = load(r#"{"dpi": 300, "panes": {"rounds": true}, "later": [1, 2]}"#);
+        assert_eq!(warning, None);
+        let panes = Panes { rounds: true, ..Panes::default() };
+        assert_eq!(settings, Settings { dpi: 300, panes, ..Settings::default() });
+    }
+
+    #[test]
+    fn numbers_are_brought_into_their_ranges() {
+        let text = r#"{"scale": 0, "dpi": 4000000000, "max_tokens": 0, "threads": 0,
+            "panes": {"widths": {"pages": -5, "reading": 1e300, "rounds": 100}}}"#;
+        let (settings, warning, _folder) = load(text);
+        assert_eq!(warning, None);
+        assert_eq!((settings.scale, settings.dpi, settings.max_tokens, settings.threads), (50, 600, 1, Some(1)));
+        assert_eq!(settings.panes.widths, Widths { pages: 40.0, reading: 4000.0, rounds: 100.0 });
+    }
+
+    #[test]
+    fn damaged_settings_are_kept_aside_and_named() {
+        let (settings, warning, folder) = load(r#"{"dpi": "#);
+        assert_eq!(settings, Settings::default());
+        assert!(warning.unwrap().contains("settings.json is damaged"));
+        assert_eq!(std::fs::read_to_string(folder.path().join("settings.json.bad")).unwrap(), r#"{"dpi": "#);
+        assert_eq!(Settings::load(folder.path()), (Settings::default(), None), "told once");
+    }
+
+    #[test]
+    fn ten_files_are_remembered_each_once_the_newest_first() {
+        let mut settings = Settings::default();
+        for number in 0..12 {
+            settings.remember(Path::new(&format!("/scans/{number}.pdf")));
+        }
+        settings.remember(Path::new("/scans/5.pdf"));
+        let names: Vec<_> = settings.recent.iter().map(|path| path.file_stem().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["5", "11", "10", "9", "8", "7", "6", "4", "3", "2"]);
     }
 }

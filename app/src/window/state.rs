@@ -37,6 +37,8 @@ pub(crate) struct State {
     pub(crate) sheets: Sheets,
     pub(crate) race: Option<Race>,
     pub(crate) replay: Option<Replay>,
+    /// Exports that are being written.
+    pub(crate) exports: Vec<super::export::Exporting>,
     /// Pages whose regions are being looked for, and what joins them into one undo.
     pub(crate) detecting: usize,
     pub(crate) detect_merge: u64,
@@ -166,6 +168,8 @@ pub(crate) enum Modal {
     },
     /// What to export and how.
     Export(super::export::ExportForm),
+    /// A path is typed, where the system shows no dialog.
+    Path(super::dialogs::PathForm),
     /// The race of a region.
     Race,
     /// "There are unsaved changes": what to do after the answer.

@@ -27,6 +27,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
         }
         Modal::Confirm(question) => confirm(ui, question, state, actions),
         Modal::Export(form) => crate::window::export::show(ui, form, state, actions),
+        Modal::Path(form) => crate::window::dialogs::show_path(ui, form, actions),
         Modal::Race => {}
     });
     // Esc is a command; a click beside a question leaves it, but not one with typed text.
