@@ -28,8 +28,6 @@ pub(crate) enum Action {
     ChooseCheckpoint,
     /// Stop the run.
     CancelRun,
-    /// Close a document, its results included.
-    Close(DocumentId),
 
     /// Select only these; the last is focused.
     Select(Vec<RegionId>),

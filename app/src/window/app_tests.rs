@@ -350,7 +350,8 @@ fn quick_paging_and_closing_in_mid_decode_break_nothing() {
     test.desk.say([finished(0, 0, Status::Done, "read")]);
     test.frames(2);
     let id = test.state().project.documents[0].id;
-    test.act(Action::Close(id));
+    test.window.state_mut().close(id);
+    test.frames(1);
     test.desk.say([
         finished(0, 1, Status::Done, "too late"),
         page_finished(0),

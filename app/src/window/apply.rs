@@ -43,7 +43,6 @@ impl Window {
             }
             Action::CancelRun => state.cancel_run(),
             Action::ChooseCheckpoint => self.browse(Asked::Checkpoint),
-            Action::Close(document) => self.close(document),
 
             Action::Select(ids) => {
                 state.view.focus = ids.last().copied();

@@ -55,11 +55,6 @@ impl Detail {
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
-
-    /// Packed bytes that were stored.
-    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Self {
-        Self(bytes.into())
-    }
 }
 
 impl std::fmt::Debug for Detail {
@@ -113,9 +108,9 @@ mod tests {
     fn damaged_and_oversized_records_are_empty() {
         let packed = Detail::pack(&contents());
         for length in 0..packed.bytes().len() {
-            assert_eq!(Detail::from_bytes(packed.bytes()[..length].to_vec()).unpack(), Contents::default());
+            assert_eq!(Detail(packed.bytes()[..length].into()).unpack(), Contents::default());
         }
-        assert_eq!(Detail::from_bytes(vec![0xff; 99]).unpack(), Contents::default());
+        assert_eq!(Detail(vec![0xff; 99].into()).unpack(), Contents::default());
         assert_eq!(packed.unpack_within(1000), Contents::default());
     }
 }

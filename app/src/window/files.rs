@@ -95,7 +95,7 @@ impl Window {
             match done {
                 Ok(Exported::Written { path, left_out }) => {
                     left_out.into_iter().for_each(|sentence| self.state.tell(Tone::Warning, sentence));
-                    self.state.tell(Tone::Good, strings::exported(&path));
+                    self.state.tell(Tone::Good, strings::export::written(&path));
                 }
                 Ok(Exported::Exists(form)) => self.state.modal = Some(Modal::Export(form)),
                 Ok(Exported::Cancelled) => self.state.tell(Tone::Good, strings::EXPORT_CANCELLED),

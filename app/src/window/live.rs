@@ -77,11 +77,6 @@ impl Live {
         self.regions.clear();
     }
 
-    /// Whether nothing is under way.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.regions.is_empty()
-    }
-
     fn request(&mut self, id: RegionId, request: usize) -> Option<&mut LiveRequest> {
         self.regions.get_mut(&id)?.requests.get_mut(request)?.as_mut()
     }

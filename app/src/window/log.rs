@@ -88,6 +88,7 @@ impl LiveText {
     }
 
     /// All committed characters.
+    #[cfg(test)]
     pub(crate) fn plain(&self) -> String {
         self.runs.iter().map(|run| run.text.as_str()).collect()
     }

@@ -4,8 +4,6 @@
 //! `shell`) borrow the state and ask for changes with an `action`; `apply` alone makes them. Two threads work behind the
 //! window and answer by messages that `app` drains: the engine (`run`) and the `librarian`, who opens and draws pages.
 
-#![allow(dead_code)]
-
 mod action;
 mod app;
 #[cfg(test)]

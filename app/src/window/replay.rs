@@ -218,12 +218,8 @@ impl Replay {
         &self.texts
     }
 
-    /// The requests that are played.
-    pub(crate) fn logs(&self) -> &[RequestLog] {
-        &self.logs
-    }
-
     /// The last step that was done, as request and step of the request; none at the beginning.
+    #[cfg(test)]
     pub(crate) fn current(&self) -> Option<(usize, usize)> {
         let step = self.at.checked_sub(1)?;
         let request = self.request_of(step);

@@ -220,10 +220,8 @@ impl Window {
                 self.opened(id);
                 let state = &mut self.state;
                 if let Some(document) = state.project.document_mut(id) {
-                    document.state = DocumentState::Open;
-                    // Pages that a session brought along stay, also when the file has fewer now.
-                    if document.pages.len() < page_count {
-                        document.pages.resize_with(page_count, || Arc::new(Page::default()));
+                    if let Some(sentence) = super::stored::reopen(document, page_count) {
+                        state.tell(Tone::Warning, sentence);
                     }
                 }
             }

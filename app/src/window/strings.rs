@@ -1143,7 +1143,3 @@ pub(crate) const COPIED: &str = "Copied";
 pub(crate) fn project_saved(path: &std::path::Path) -> String {
     format!("Saved as {}", path.display())
 }
-
-pub(crate) fn exported(path: &std::path::Path) -> String {
-    format!("Written to {}", path.display())
-}

@@ -224,6 +224,7 @@ impl<K: Copy + Eq + Hash, T> Cache<K, T> {
     }
 
     /// Bytes of all that is kept.
+    #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
