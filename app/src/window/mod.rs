@@ -8,8 +8,11 @@
 
 mod action;
 mod app;
+#[cfg(test)]
+mod app_tests;
 mod apply;
 mod canvas;
+mod clipboard;
 mod colours;
 mod command;
 mod detail;
@@ -19,6 +22,7 @@ mod errand;
 mod export;
 mod history;
 mod hover_card;
+mod icon;
 mod librarian;
 mod live;
 mod log;

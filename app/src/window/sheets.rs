@@ -83,6 +83,12 @@ impl Sheets {
         }
     }
 
+    /// How many full pages and thumbnails are held.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> (usize, usize) {
+        (self.full.len(), self.thumbnails.len())
+    }
+
     /// Forgets pages that are gone or changed.
     pub(crate) fn forget(&mut self, gone: impl Fn(PageKey) -> bool) {
         self.full.retain(|(key, _)| !gone(*key));

@@ -808,6 +808,123 @@ pub(crate) mod regions {
     }
 }
 
+/// The reading pane.
+pub(crate) mod reading {
+    use engine::page::Status;
+    use engine::region::{Label, Role};
+
+    pub(crate) const LIVE: &str = "Live";
+    pub(crate) const PREVIEW: &str = "Preview";
+    pub(crate) const SOURCE: &str = "Source";
+    pub(crate) const THIS_PAGE: &str = "This page";
+    pub(crate) const WHOLE_DOCUMENT: &str = "Whole document";
+
+    pub(crate) const NO_PAGE: &str = "Open a scan or a PDF to read it here.";
+    pub(crate) const NO_REGIONS: &str = "No regions on this page. Draw one, or detect them again.";
+    pub(crate) const NOT_DETECTED: &str = "Recognize the page, or detect its regions first.";
+    pub(crate) const NOTHING_READ: &str = "Nothing was read yet.";
+    pub(crate) const PREPARING: &str = "Preparing…";
+
+    pub(crate) const COPY_BUTTON: &str = "Copy";
+    pub(crate) const CELLS_BUTTON: &str = "Cells";
+    pub(crate) const EDIT_BUTTON: &str = "Edit";
+    pub(crate) const READ_BUTTON: &str = "Read";
+    pub(crate) const AGAIN_BUTTON: &str = "Read again";
+    pub(crate) const REVERT_BUTTON: &str = "Revert";
+    pub(crate) const KEEP: &str = "Keep";
+    pub(crate) const DROP: &str = "Cancel";
+    pub(crate) const DRAG: &str = "Drag to another place in the reading order";
+    pub(crate) const TABLE_IS_HTML: &str = "A table is edited as HTML.";
+
+    pub(crate) const LEFT_OUT: &str = "left out of the document";
+    pub(crate) const NO_INK: &str = "No ink here; nothing was read.";
+    pub(crate) const FIGURE: &str = "Figure";
+
+    pub(crate) const ROUND: &str = "Round";
+    pub(crate) const AGAIN: &str = "then again";
+    pub(crate) const AGAIN_MORE: &str =
+        "Each draft-verify round has the next colour and pattern; after six they repeat";
+    pub(crate) const DRAFT: &str = "draft";
+    pub(crate) const DRAFT_MORE: &str = "Drafted, not verified yet";
+    pub(crate) const REFUSED: &str = "refused";
+    pub(crate) const REFUSED_MORE: &str =
+        "The verifier refused this part of a draft; behind the bar stands its correction";
+
+    pub(crate) fn round_swatch(round: u32) -> String {
+        format!("Round {round}")
+    }
+
+    pub(crate) fn card(number: usize, label: Label) -> String {
+        format!("Region {number}: {}", super::label(label))
+    }
+
+    pub(crate) fn copy(number: usize) -> String {
+        format!("Copy region {number}")
+    }
+
+    pub(crate) fn copy_cells(number: usize) -> String {
+        format!("Copy the cells of region {number} for a spreadsheet")
+    }
+
+    pub(crate) fn edit(number: usize) -> String {
+        format!("Edit region {number}")
+    }
+
+    pub(crate) fn revert(number: usize) -> String {
+        format!("Back to the model's text of region {number}")
+    }
+
+    pub(crate) fn recognize(number: usize, again: bool) -> String {
+        if again { format!("Recognize region {number} again") } else { format!("Recognize region {number}") }
+    }
+
+    pub(crate) fn drag(number: usize) -> String {
+        format!("Move region {number}")
+    }
+
+    pub(crate) fn kind(number: usize, label: Label) -> String {
+        format!("Type of region {number}: {}", super::label(label))
+    }
+
+    pub(crate) fn edit_of(number: usize) -> String {
+        format!("Text of region {number}")
+    }
+
+    pub(crate) fn print_of(number: usize) -> String {
+        format!("Region {number} on the page")
+    }
+
+    pub(crate) fn formula_number(number: &str) -> String {
+        format!("({number})")
+    }
+
+    /// `page` from 0.
+    pub(crate) fn figure_on(page: usize) -> String {
+        format!("Figure on page {}", page + 1)
+    }
+
+    /// Why there is no text.
+    pub(crate) fn picture(role: Role) -> &'static str {
+        match role {
+            Role::Formula => "Kept as a picture: this checkpoint does not read formulas.",
+            _ => "Kept as a picture.",
+        }
+    }
+
+    /// What about a reading needs a sentence.
+    pub(crate) fn trouble(status: &Status) -> Option<String> {
+        match status {
+            Status::Done | Status::Empty | Status::Picture => None,
+            Status::Truncated => Some("The token limit was reached; the text is the beginning.".to_owned()),
+            Status::LoopStopped => {
+                Some("It repeated itself and was stopped; the text holds one round of it.".to_owned())
+            }
+            Status::Cancelled => Some("Cancelled; the text is what was read by then.".to_owned()),
+            Status::Failed(reason) => Some(reason.clone()),
+        }
+    }
+}
+
 /// What is said about keeping work, settings and project files.
 pub(crate) mod session {
     /// A restored document whose file is gone.

@@ -29,6 +29,21 @@ pub struct TableCell {
     pub colspan: usize,
 }
 
+/// A cell on its table's grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place<'a> {
+    /// First grid row, from 0.
+    pub row: usize,
+    /// First grid column, from 0.
+    pub column: usize,
+    /// Grid rows covered, none of them outside the table.
+    pub rowspan: usize,
+    /// Grid columns covered.
+    pub colspan: usize,
+    /// The cell.
+    pub cell: &'a TableCell,
+}
+
 /// HTML of a table from its detected cells and their texts (`texts[i]` belongs to `cells[i]`): `colspan` and `rowspan`,
 /// `<th>` for header cells, everything escaped, line breaks as `<br>`.
 pub fn table_html(cells: &[Cell], texts: &[String]) -> String {
@@ -84,42 +99,45 @@ impl Table {
         html
     }
 
-    /// The texts on the table's grid, every row equally long. A cell stands where it begins; the other places that it
-    /// covers are empty.
-    pub fn grid(&self) -> Vec<Vec<&str>> {
+    /// Where its cells stand on the grid, in the order in which they are written.
+    pub fn places(&self) -> Vec<Place<'_>> {
         let rows = self.rows.len().min(MAX_ROWS);
-        let mut grid: Vec<Vec<Option<&str>>> = vec![Vec::new(); rows];
-        for (at, row) in self.rows.iter().take(rows).enumerate() {
+        let mut taken: Vec<Vec<bool>> = vec![Vec::new(); rows];
+        let mut places = Vec::new();
+        for (row, cells) in self.rows.iter().take(rows).enumerate() {
             let mut column = 0;
-            for cell in row {
-                while grid[at].get(column).is_some_and(Option::is_some) {
+            for cell in cells {
+                while taken[row].get(column).is_some_and(|taken| *taken) {
                     column += 1;
                 }
-                let end = (column + cell.colspan.max(1)).min(MAX_COLUMNS);
-                for (down, line) in grid[at..].iter_mut().take(cell.rowspan.max(1)).enumerate() {
-                    if line.len() < end {
-                        line.resize(end, None);
-                    }
-                    for (across, place) in line.iter_mut().take(end).skip(column).enumerate() {
-                        let begins = down == 0 && across == 0;
-                        if begins || place.is_none() {
-                            *place = Some(if begins { cell.text.as_str() } else { "" });
-                        }
-                    }
-                }
-                column = end;
                 if column >= MAX_COLUMNS {
                     break;
                 }
+                let rowspan = cell.rowspan.clamp(1, rows - row);
+                let colspan = cell.colspan.clamp(1, MAX_COLUMNS - column);
+                for line in &mut taken[row..row + rowspan] {
+                    if line.len() < column + colspan {
+                        line.resize(column + colspan, false);
+                    }
+                    line[column..column + colspan].fill(true);
+                }
+                places.push(Place { row, column, rowspan, colspan, cell });
+                column += colspan;
             }
         }
-        let width = grid.iter().map(Vec::len).max().unwrap_or(0);
-        grid.into_iter()
-            .map(|mut row| {
-                row.resize(width, None);
-                row.into_iter().map(Option::unwrap_or_default).collect()
-            })
-            .collect()
+        places
+    }
+
+    /// The texts on the table's grid, every row equally long. A cell stands where it begins; the other places that it
+    /// covers are empty.
+    pub fn grid(&self) -> Vec<Vec<&str>> {
+        let places = self.places();
+        let width = places.iter().map(|place| place.column + place.colspan).max().unwrap_or(0);
+        let mut grid = vec![vec![""; width]; self.rows.len().min(MAX_ROWS)];
+        for place in places {
+            grid[place.row][place.column] = &place.cell.text;
+        }
+        grid
     }
 }
 
@@ -186,6 +204,8 @@ mod tests {
             ]
         );
         assert!(table.has_spans());
+        let places: Vec<_> = table.places().iter().map(|p| (p.row, p.column, p.rowspan, p.colspan)).collect();
+        assert_eq!(places[..5], [(0, 0, 2, 1), (0, 1, 1, 2), (1, 1, 1, 1), (1, 2, 1, 1), (2, 0, 4, 1)]);
         assert_eq!(Table::parse(&table.to_html()).unwrap(), table);
     }
 

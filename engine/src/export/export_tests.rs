@@ -1,7 +1,8 @@
 //! Whole documents, written out by hand.
 
 use super::{
-    DocumentResult, DocumentWriter, ExportOptions, Format, PageOutcome, from_json, html, json, markdown, text,
+    Block, DocumentResult, DocumentWriter, ExportOptions, Format, PageOutcome, blocks, from_json, html, json, markdown,
+    text,
 };
 use crate::page::{PageResult, RegionResult, Status};
 use crate::region::{Label, Line, ListItem, Marker, Rect, Region};
@@ -450,4 +451,22 @@ fn an_empty_document_is_empty() {
     assert_eq!(text(&document(vec![page(0, vec![])]), &options), "");
     assert!(html(&document(vec![]), &options).ends_with("<body>\n</body>\n</html>\n"));
     assert_eq!(from_json(&json(&document(vec![]), &options)).ok(), Some(document(vec![])));
+}
+
+#[test]
+fn blocks_are_those_the_formats_are_written_from() {
+    let mut document = document(vec![
+        page(0, vec![region(Label::DocTitle, "Title"), region(Label::Header, "7"), picture(Label::Image)]),
+        page(1, vec![lines_region(Label::Text, "begins a"), continued(lines_region(Label::Text, "sentence."))]),
+    ]);
+    document.pages.push(PageOutcome::Failed { index: 2, message: "it is damaged".into() });
+    assert_eq!(
+        blocks(&document, &ExportOptions::default()),
+        [
+            Block::Heading { level: 1, text: "Title".into() },
+            Block::Figure { page: 0, region: 2, caption: None },
+            Block::Paragraph("begins a sentence.".into()),
+            Block::Notice("page 3 could not be read: it is damaged".into()),
+        ]
+    );
 }

@@ -9,34 +9,49 @@ use crate::region::{Label, Marker, Role};
 /// Blocks held back for a paragraph that may go on; more than stand between its parts.
 const MAX_HELD: usize = 64;
 
-/// One block of a document.
+/// One block of a document. All texts are plain: markup in them is text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Block {
+pub enum Block {
+    /// A heading.
     Heading {
+        /// Its level, 1 to 6.
         level: u8,
+        /// One line.
         text: String,
     },
+    /// A paragraph of the running text; a newline in it is a line break.
     Paragraph(String),
+    /// What stands below or above a figure or table.
     Caption(String),
     /// A paragraph beside the running text: furniture, notes, numbers. It neither goes on nor is gone on with.
     Aside(String),
+    /// An item of a list.
     ListItem {
+        /// Nesting depth, from 0.
         depth: u8,
         /// `None`: a bullet. `Some`: the item's own number, with its dot or bracket.
         number: Option<String>,
         /// Its paragraphs, separated by blank lines.
         text: String,
     },
+    /// A listing whose line breaks and indents matter.
     Preformatted(String),
+    /// A table.
     Table(Table),
+    /// A formula of its own.
     Formula {
+        /// LaTeX without delimiters.
         latex: String,
+        /// Its number, without brackets.
         number: Option<String>,
     },
     /// A picture, by page and region from 0.
     Figure {
+        /// The page's number in the document.
         page: usize,
+        /// The region's number on the page.
         region: usize,
+        /// The text of its caption, which also stands by itself.
         caption: Option<String>,
     },
     /// Something that the reader of the document must know: truncated, failed, …

@@ -26,6 +26,7 @@ mod hostile_tests;
 mod trace_tests;
 
 pub use document::{DocumentResult, PageOutcome};
+pub use flow::Block;
 pub use json::{ReopenError, from_json};
 pub use trace::{trace, trace_page};
 pub use writer::DocumentWriter;
@@ -87,6 +88,20 @@ pub fn json(document: &DocumentResult, options: &ExportOptions) -> String {
 /// The whole document as plain text.
 pub fn text(document: &DocumentResult, options: &ExportOptions) -> String {
     whole(document, Format::Text, options)
+}
+
+/// The blocks that Markdown, HTML and plain text are written from, for whoever draws a document himself.
+pub fn blocks(document: &DocumentResult, options: &ExportOptions) -> Vec<Block> {
+    let mut flow = flow::Flow::default();
+    let mut blocks = Vec::new();
+    for page in &document.pages {
+        blocks.extend(match page {
+            PageOutcome::Page(page) => flow.page(page, options),
+            PageOutcome::Failed { index, message } => flow.failed_page(*index, message),
+        });
+    }
+    blocks.extend(flow.finish());
+    blocks
 }
 
 /// Name of a figure's file, from its page and region number, both from 0.

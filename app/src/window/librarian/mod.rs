@@ -7,7 +7,7 @@ mod thumbnail;
 mod work;
 
 #[cfg(test)]
-mod testing;
+pub(super) mod testing;
 #[cfg(test)]
 mod tests;
 

@@ -9,12 +9,12 @@ use std::path::Path;
 const CONTENT: &str = "0 g 0 80 20 20 re f BT /F 12 Tf 60 40 Td (some words) Tj ET";
 
 /// A PDF of many pages, all alike.
-pub(super) fn pages(count: usize) -> Vec<u8> {
+pub(in crate::window) fn pages(count: usize) -> Vec<u8> {
     pages_without(count, &[])
 }
 
 /// The same with damaged content on some pages, counted from 0.
-pub(super) fn pages_without(count: usize, damaged: &[usize]) -> Vec<u8> {
+pub(in crate::window) fn pages_without(count: usize, damaged: &[usize]) -> Vec<u8> {
     let stream = |entries: &str, content: &str| {
         format!("<< {entries} /Length {} >>\nstream\n{content}\nendstream", content.len())
     };
@@ -49,6 +49,6 @@ pub(super) fn pages_without(count: usize, damaged: &[usize]) -> Vec<u8> {
 }
 
 /// A committed file.
-pub(super) fn fixture(name: &str) -> Vec<u8> {
+pub(in crate::window) fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/documents").join(name)).unwrap()
 }

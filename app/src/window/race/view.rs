@@ -8,9 +8,10 @@ use eframe::egui::{
 use super::{Lane, Measured, Phase, RUNS, Race, RaceAsk, Verdict, Way};
 use crate::window::action::{Action, Actions};
 use crate::window::colours;
+use crate::window::icon::{Icon, icon_button};
 use crate::window::replay::Replay;
 use crate::window::round_text::{self, RoundStyle};
-use crate::window::rounds::{self, Icon, icon_button};
+use crate::window::rounds;
 use crate::window::state::{EngineState, State};
 use crate::window::strings::{self, race as words, rounds as round_words};
 

@@ -1,9 +1,10 @@
 //! The replay's controls.
 
-use eframe::egui::{Button, ComboBox, Painter, Pos2, Rect, Response, Role, Slider, Stroke, Ui, WidgetInfo, pos2, vec2};
+use eframe::egui::{Button, ComboBox, Role, Slider, Ui, WidgetInfo};
 
 use crate::window::action::{Action, Actions};
 use crate::window::command::Command;
+use crate::window::icon::{Icon, icon_button};
 use crate::window::replay::{Pace, Replay, ReplayAsk};
 use crate::window::state::State;
 use crate::window::strings::rounds as words;
@@ -70,62 +71,5 @@ pub(crate) fn command_button(ui: &mut Ui, state: &State, actions: &mut Actions, 
     let button = ui.add_enabled(command.enabled(state), Button::new(command.label()));
     if button.on_hover_text(tooltip).clicked() {
         actions.command(command);
-    }
-}
-
-/// A picture on a button; painted, since no font is sure to have it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Icon {
-    Play,
-    Pause,
-    Back,
-    Forward,
-    Close,
-}
-
-/// A button with a picture; the name is for the tooltip and for screen readers.
-pub(crate) fn icon_button(ui: &mut Ui, icon: Icon, name: &str, enabled: bool) -> Response {
-    let button = ui.add_enabled(enabled, Button::new("").min_size(vec2(24.0, 20.0)));
-    button.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, name));
-    let mut stroke = ui.style().interact(&button).fg_stroke;
-    if !enabled {
-        stroke.color = ui.visuals().weak_text_color().gamma_multiply(0.5);
-    }
-    icon.paint(ui.painter(), Rect::from_center_size(button.rect.center(), vec2(10.0, 10.0)), stroke);
-    button.on_hover_text(name)
-}
-
-impl Icon {
-    fn paint(self, painter: &Painter, within: Rect, stroke: Stroke) {
-        use eframe::egui::Shape;
-        let triangle = |tip: Pos2, foot: f32| {
-            let points = vec![pos2(foot, within.top()), tip, pos2(foot, within.bottom())];
-            painter.add(Shape::convex_polygon(points, stroke.color, Stroke::NONE));
-        };
-        let bar = |x: f32, width: f32| {
-            let bar = Rect::from_min_max(pos2(x, within.top()), pos2(x + width, within.bottom()));
-            painter.rect_filled(bar, 0.0, stroke.color);
-        };
-        match self {
-            Icon::Play => triangle(within.right_center(), within.left()),
-            Icon::Pause => {
-                bar(within.left(), 3.5);
-                bar(within.right() - 3.5, 3.5);
-            }
-            Icon::Forward => {
-                triangle(within.right_center() - vec2(2.0, 0.0), within.left());
-                bar(within.right() - 2.0, 2.0);
-            }
-            Icon::Back => {
-                triangle(within.left_center() + vec2(2.0, 0.0), within.right());
-                bar(within.left(), 2.0);
-            }
-            Icon::Close => {
-                let stroke = Stroke::new(1.5, stroke.color);
-                let cross = within.shrink(1.0);
-                painter.line_segment([cross.left_top(), cross.right_bottom()], stroke);
-                painter.line_segment([cross.right_top(), cross.left_bottom()], stroke);
-            }
-        }
     }
 }

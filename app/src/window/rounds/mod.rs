@@ -10,7 +10,6 @@ use std::sync::Arc;
 use eframe::egui::{Align, Id, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2};
 
 pub(crate) use chart::{Chart, Ending, Figures, total_ms};
-pub(crate) use controls::{Icon, icon_button};
 
 use super::action::Actions;
 use super::command::Command;

@@ -5,6 +5,7 @@ use eframe::egui::{self, Align, Button, Frame, Layout, MenuBar, Panel, ProgressB
 use super::{command_button, command_entry, hint};
 use crate::window::action::{Action, Actions};
 use crate::window::command::{Command, Group};
+use crate::window::icon::{Icon, icon_button};
 use crate::window::project::PageKey;
 use crate::window::state::{EngineState, State, Tool};
 use crate::window::{canvas, strings};
@@ -165,10 +166,11 @@ fn pager(ui: &mut Ui, state: &State, actions: &mut Actions) {
     }
     let next = command_button(ui, Command::NextPage, "›", state, actions);
     name(&next, Command::NextPage.label());
-    let left = command_button(ui, Command::RotateLeft, "⟲", state, actions);
-    name(&left, Command::RotateLeft.label());
-    let right = command_button(ui, Command::RotateRight, "⟳", state, actions);
-    name(&right, Command::RotateRight.label());
+    for (command, icon) in [(Command::RotateLeft, Icon::RotateLeft), (Command::RotateRight, Icon::RotateRight)] {
+        if icon_button(ui, icon, command.label(), command.enabled(state)).clicked() {
+            actions.command(command);
+        }
+    }
 }
 
 fn zoom(ui: &mut Ui, state: &State, actions: &mut Actions) {

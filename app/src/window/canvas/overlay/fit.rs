@@ -1,5 +1,7 @@
 //! A request's text made to fit the part of the page it was read from.
 
+use std::sync::Arc;
+
 use eframe::egui::emath::TSTransform;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{FontFamily, FontId, Galley, Rect, Ui, Vec2};
@@ -72,8 +74,8 @@ pub(super) fn fit(ui: &Ui, text: &LiveText, fitting: &Fitting) -> Fitted {
             size = smaller(size);
             continue;
         }
-        if fitting.done && spread(&mut job, &galley, fitting) {
-            galley = ui.fonts_mut(|fonts| fonts.layout_job(job.clone()));
+        if fitting.done {
+            spread(ui, &mut job, &mut galley, fitting);
         }
         let offset = match galley.rows.len() {
             // A single line stands in the middle of its strip, as the printed one does.
@@ -130,20 +132,26 @@ fn estimate(ui: &Ui, text: &LiveText, fitting: &Fitting) -> f32 {
     rung(low)
 }
 
-/// Widens the gaps of a line that is a little too short, so that its letters lie over the printed ones.
-fn spread(job: &mut LayoutJob, galley: &Galley, fitting: &Fitting) -> bool {
+/// Widens the gaps of a finished line that is a little too short, so that its letters lie over the printed ones.
+fn spread(ui: &Ui, job: &mut LayoutJob, galley: &mut Arc<Galley>, fitting: &Fitting) {
     let width = galley.size().x;
     let missing = fitting.room.x - width;
-    let [row] = &galley.rows[..] else { return false };
-    let gaps = row.glyphs.len().saturating_sub(job.sections.len());
-    if gaps == 0 || missing < 1.0 || missing > SPREAD * width {
-        return false;
+    let gaps = galley.rows.first().map_or(0, |row| row.glyphs.len());
+    if galley.rows.len() != 1 || gaps == 0 || missing < 1.0 || missing > SPREAD * width {
+        return;
     }
-    job.wrap.max_width = f32::INFINITY;
-    for section in &mut job.sections {
-        section.format.extra_letter_spacing = missing / gaps as f32;
+    // Not every letter has a gap before it: the first try tells how much a gap brings.
+    let mut gap = missing / gaps as f32;
+    for _ in 0..2 {
+        job.wrap.max_width = f32::INFINITY;
+        job.sections.iter_mut().for_each(|section| section.format.extra_letter_spacing = gap);
+        *galley = ui.fonts_mut(|fonts| fonts.layout_job(job.clone()));
+        let gained = galley.size().x - width;
+        if gained <= 0.0 || (missing - gained).abs() < 1.0 {
+            return;
+        }
+        gap *= missing / gained;
     }
-    true
 }
 
 /// Sizes go in steps: each one fills the font texture with letters of its own.

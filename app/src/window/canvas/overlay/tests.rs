@@ -1,5 +1,7 @@
 //! Text over the page: how it fits, what is marked, and when it is there.
 
+#![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
+
 use std::sync::Arc;
 
 use eframe::egui::{FontFamily, Pos2, Vec2, pos2, vec2};
@@ -201,6 +203,34 @@ fn a_finished_region_shows_its_text_while_the_pointer_rests_on_it() {
     assert_eq!(painted(&harness).len(), 2);
     harness.hover_at(at(&harness, 800.0, 600.0));
     harness.run_steps(40);
+    assert!(painted(&harness).is_empty());
+}
+
+#[test]
+fn what_was_read_in_a_run_stays_until_the_run_is_over() {
+    let desk = desk();
+    with_fonts(|ui| {
+        let mut cache = super::Cache::default();
+        let mut strips = |running| {
+            let page = desk.state.page().unwrap();
+            let (placement, cache) = (desk.placement(), &mut cache);
+            let mut overlay =
+                super::Overlay { ui, placement, state: &desk.state, page, pointer: None, cache, shown: Vec::new() };
+            overlay.region(&page.regions[0], running);
+            overlay.shown.iter().filter(|shown| shown.opacity == 1.0).count()
+        };
+        assert_eq!(strips(true), 2);
+    });
+}
+
+#[test]
+fn without_colours_a_finished_region_is_left_as_scanned() {
+    let mut desk = desk();
+    desk.state.settings.colours = false;
+    let mut harness = desk.harness();
+    harness.run();
+    harness.hover_at(at(&harness, 300.0, 150.0));
+    harness.run_steps(60);
     assert!(painted(&harness).is_empty());
 }
 

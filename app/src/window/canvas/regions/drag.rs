@@ -43,14 +43,15 @@ pub(super) enum Grip {
     Outside,
 }
 
-/// What the pointer is over: handles of selected boxes first, then selected boxes, then others from small to large.
+/// What the pointer is over: handles first, then selected boxes, then others from small to large.
 pub(super) fn grip(
     boxes: &[(RegionId, Bounds)],
     selected: impl Fn(RegionId) -> bool,
+    resizable: impl Fn(RegionId) -> bool,
     placement: Placement,
     pointer: Pos2,
 ) -> Grip {
-    for &(id, bounds) in boxes.iter().filter(|(id, _)| selected(*id)) {
+    for &(id, bounds) in boxes.iter().filter(|(id, _)| resizable(*id)) {
         if let Some(handle) = hit::handle_at(placement.rect(bounds), pointer) {
             return Grip::Handle(id, bounds, handle);
         }

@@ -7,13 +7,15 @@ mod keys;
 mod menu;
 mod paint;
 mod shape;
+mod tag;
 #[cfg(test)]
 pub(super) mod tests;
 
 use std::collections::BTreeSet;
 
 use eframe::egui::{
-    CursorIcon, Id, Key, PointerButton, Popup, Pos2, Response, Sense, Ui, WidgetInfo, accesskit::Role as NodeRole,
+    Context, CursorIcon, Id, Key, PointerButton, Popup, Pos2, Rect, Response, Sense, Ui, WidgetInfo,
+    accesskit::Role as NodeRole,
 };
 use engine::region::Rect as Bounds;
 
@@ -23,16 +25,23 @@ use self::keys::Nudging;
 use self::paint::Look;
 use super::placement::Placement;
 use crate::window::action::{Action, Actions};
-use crate::window::project::{Page, RegionId};
+use crate::window::project::{Page, PageKey, RegionId};
 use crate::window::state::{State, Tool};
 use crate::window::strings;
 
 /// Clicks within this distance are at the same place, points.
 const SAME_PLACE: f32 = 4.0;
 
+/// A tag may reach this far over another box, points.
+const TOUCH: f32 = 3.0;
+/// More selected boxes than this are moved together but not resized: their handles would hide what they are on.
+const RESIZABLE: usize = 8;
+
 /// What lasts from frame to frame.
 #[derive(Clone, Debug, Default)]
 struct Scratch {
+    /// The page that all of this is about.
+    page: Option<PageKey>,
     drag: Option<Drag>,
     /// Where the last click selected, to go round the boxes there.
     clicked: Option<Pos2>,
@@ -58,14 +67,14 @@ struct Frame<'a> {
 pub(super) fn show(ui: &mut Ui, canvas: &Response, placement: Placement, state: &State, actions: &mut Actions) {
     let Some(page) = state.page() else { return };
     let Some(size) = page.size else { return };
-    let scratch_id = Id::unique("regions on the canvas");
+    let scratch = scratch(ui).filter(|scratch| scratch.page == state.view.page);
     let mut frame = Frame {
         placement,
         state,
         page,
         size,
         boxes: page.regions.iter().map(|region| (region.id, region.bounds())).collect(),
-        scratch: ui.data(|data| data.get_temp(scratch_id)).unwrap_or_default(),
+        scratch: scratch.unwrap_or(Scratch { page: state.view.page, ..Scratch::default() }),
     };
     let response = frame.nodes(ui, canvas, actions);
     frame.drag(ui, canvas, actions);
@@ -74,12 +83,34 @@ pub(super) fn show(ui: &mut Ui, canvas: &Response, placement: Placement, state: 
     frame.keys(ui, actions);
     frame.paint(ui, canvas);
     Popup::context_menu(&response).show(|ui| menu::show(ui, state, actions));
-    ui.data_mut(|data| data.insert_temp(scratch_id, frame.scratch));
+    ui.data_mut(|data| data.insert_temp(scratch_id(), frame.scratch));
+}
+
+/// Whether something is dragged on the canvas: Escape then abandons the drag, and means nothing else.
+pub(crate) fn is_dragging(context: &Context) -> bool {
+    scratch(context).is_some_and(|scratch| scratch.drag.is_some())
+}
+
+fn scratch(context: &Context) -> Option<Scratch> {
+    context.data(|data| data.get_temp(scratch_id()))
+}
+
+fn scratch_id() -> Id {
+    Id::unique("regions on the canvas")
 }
 
 impl Frame<'_> {
     fn selected(&self, id: RegionId) -> bool {
         self.state.view.selection.contains(&id)
+    }
+
+    /// Whether a box shows its handles.
+    fn resizable(&self, id: RegionId) -> bool {
+        self.selected(id) && self.state.view.selection.len() <= RESIZABLE
+    }
+
+    fn grip(&self, pointer: Pos2) -> Grip {
+        drag::grip(&self.boxes, |id| self.selected(id), |id| self.resizable(id), self.placement, pointer)
     }
 
     /// Makes each box known to screen readers. A click on one of them is a click on the canvas, wherever it was.
@@ -126,8 +157,7 @@ impl Frame<'_> {
         let (from, modifiers) = ui.input(|input| (input.pointer.press_origin(), input.modifiers));
         let Some(from) = from else { return };
         let selected = |id| self.state.view.selection.contains(&id);
-        let grip = drag::grip(&self.boxes, selected, self.placement, from);
-        let tool = self.state.view.tool;
+        let (grip, tool) = (self.grip(from), self.state.view.tool);
         let drag = Drag::begin(grip, &self.boxes, selected, tool, modifiers, self.placement.to_page(from));
         if let Drag::Move { boxes, .. } = &drag
             && let [(id, _)] = boxes[..]
@@ -179,9 +209,9 @@ impl Frame<'_> {
         }
         if response.double_clicked() {
             // The first click selected; the second must not go on to another box.
-            let focused = view.focus.filter(|focus| found.contains(focus));
-            if let Some(id) = focused.filter(|id| self.page.region(*id).is_some_and(|region| region.read.is_some())) {
-                actions.ask(Action::Edit(id));
+            let focused = view.focus.filter(|focus| found.contains(focus)).and_then(|id| self.page.region(id));
+            if let Some(region) = focused.filter(|region| region.read.is_some() || region.edit.is_some()) {
+                actions.ask(Action::Edit(region.id));
             }
             return;
         }
@@ -192,8 +222,7 @@ impl Frame<'_> {
             }
             return;
         }
-        let on_handle =
-            matches!(drag::grip(&self.boxes, |id| self.selected(id), self.placement, pointer), Grip::Handle(..));
+        let on_handle = matches!(self.grip(pointer), Grip::Handle(..));
         if found.is_empty() && on_handle {
             return;
         }
@@ -237,7 +266,7 @@ impl Frame<'_> {
 
     fn cursor(&self, ui: &Ui, pointer: Pos2) -> Option<CursorIcon> {
         let modifiers = ui.input(|input| input.modifiers);
-        let grip = drag::grip(&self.boxes, |id| self.selected(id), self.placement, pointer);
+        let grip = self.grip(pointer);
         if modifiers.alt || grip == Grip::Outside {
             return None;
         }
@@ -274,7 +303,7 @@ impl Frame<'_> {
         let bounds = |id: RegionId, was: Bounds| changed.iter().find(|(c, _)| *c == id).map_or(was, |(_, now)| *now);
         let look = |id: RegionId| {
             let selected = self.selected(id) || banded.contains(&id);
-            let handles = self.selected(id) && self.state.view.tool == Tool::Select;
+            let handles = self.resizable(id) && self.state.view.tool == Tool::Select;
             Look { hovered: self.state.view.hover == Some(id), selected, handles }
         };
         // Strong ones over the others, and all tags over all boxes.
@@ -287,11 +316,14 @@ impl Frame<'_> {
                 paint::outline(&painter, on_screen, region.region.label.role(), look(region.id));
             }
         }
+        let boxes: Vec<_> = order.iter().map(|(_, region)| (region.id, shown(region.id, region.bounds()))).collect();
         for (at, region) in &order {
             let on_screen = shown(region.id, region.bounds());
             if on_screen.intersects(self.placement.canvas) {
                 let cue = Cue::of(self.state, region);
-                paint::tag(ui, &painter, on_screen, at + 1, region, cue, look(region.id));
+                let others = boxes.iter().filter(|(id, _)| *id != region.id).map(|(_, other)| other.shrink(TOUCH));
+                let free = |place: Rect| !others.clone().any(|other| other.intersects(place));
+                tag::draw(ui, &painter, on_screen, (at + 1, region, cue), look(region.id), free);
             }
         }
         let Some(((drag, pointer), to)) = drag.zip(to) else { return };

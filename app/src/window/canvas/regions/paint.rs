@@ -1,22 +1,16 @@
-//! Drawing boxes, handles and tags. The page is paper in every theme, so all of this looks the same in both.
+//! Drawing boxes and handles. The page is paper in every theme, so all of this looks the same in both.
 
-use std::sync::Arc;
-
-use eframe::egui::{
-    CornerRadius, Galley, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, TextStyle, Ui, Vec2, pos2, vec2,
-};
+use eframe::egui::{CornerRadius, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, TextStyle, Ui, Vec2, pos2, vec2};
 use engine::region::{Rect as Bounds, Role};
 
-use super::cue::{self, Cue};
 use super::hit;
 use crate::window::canvas::placement::Placement;
-use crate::window::project::PageRegion;
 use crate::window::{colours, strings};
 
 const DASH: f32 = 4.0;
-const HANDLE: f32 = 7.0;
+pub(super) const HANDLE: f32 = 7.0;
 /// Around the words of a tag, points.
-const PADDING: Vec2 = vec2(4.0, 1.0);
+pub(super) const PADDING: Vec2 = vec2(4.0, 1.0);
 
 /// How a box is drawn.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +22,8 @@ pub(super) struct Look {
 }
 
 impl Look {
-    fn strong(self) -> bool {
+    /// Whether it stands out from the others.
+    pub(super) fn strong(self) -> bool {
         self.hovered || self.selected
     }
 }
@@ -64,64 +59,6 @@ pub(super) fn outline(painter: &Painter, on_screen: Rect, role: Role, look: Look
         for (_, middle) in hit::handles(on_screen) {
             let square = Rect::from_center_size(middle, Vec2::splat(HANDLE));
             painter.rect(square, 1.0, colours::PAPER, Stroke::new(1.5, colour), StrokeKind::Inside);
-        }
-    }
-}
-
-/// Draws a region's tag at its top-left corner: number, kind and state, as much of it as has room there.
-pub(super) fn tag(
-    ui: &Ui,
-    painter: &Painter,
-    on_screen: Rect,
-    number: usize,
-    region: &PageRegion,
-    cue: Cue<'_>,
-    look: Look,
-) {
-    let font = TextStyle::Small.resolve(ui.style());
-    let line = |text: String| painter.layout_no_wrap(text, font.clone(), colours::ON_TAG);
-    let number = line(strings::regions::number(number));
-    let side = cue::square(0.0, Rect::from_min_size(Pos2::ZERO, number.size())).width();
-    let drawing = if cue.is_drawn() { side + PADDING.x } else { 0.0 };
-    let short = number.size().x + drawing + 2.0 * PADDING.x;
-    let height = number.size().y + 2.0 * PADDING.y;
-    if !look.strong() && (on_screen.height() < height || on_screen.width() < short) {
-        return;
-    }
-    let mut words: Vec<Arc<Galley>> = vec![number];
-    let kind = line(strings::label(region.region.label).to_owned());
-    let full = short + kind.size().x + PADDING.x;
-    if look.strong() || (on_screen.height() >= 3.0 * height && on_screen.width() >= 2.0 * full) {
-        words.push(kind);
-    }
-    if look.strong() && cue.is_drawn() {
-        words.push(line(cue.word().to_owned()));
-    }
-
-    let width: f32 = words.iter().map(|word| word.size().x + PADDING.x).sum::<f32>() + drawing + PADDING.x;
-    // Outside the box where it can be: what is in the box is what one wants to see.
-    let mut min = pos2(on_screen.left() - 0.5, on_screen.top() - height);
-    if look.selected {
-        min.y -= 0.5 * HANDLE;
-    }
-    let clip = painter.clip_rect();
-    if min.y < clip.top() {
-        min.y = on_screen.top().max(clip.top());
-    }
-    min.x = min.x.min(clip.right() - width).max(clip.left());
-    let plate = Rect::from_min_size(min, vec2(width, height));
-    if !clip.intersects(plate) {
-        return;
-    }
-    painter.rect_filled(plate, 2.0, colours::tag(region.region.label.role()));
-    let mut x = plate.left() + PADDING.x;
-    for (nth, word) in words.into_iter().enumerate() {
-        let advance = word.size().x + PADDING.x;
-        painter.galley(pos2(x, plate.top() + PADDING.y), word, colours::ON_TAG);
-        x += advance;
-        if nth == 0 && cue.is_drawn() {
-            cue.draw(painter, cue::square(x, plate), Stroke::new(1.2, colours::ON_TAG));
-            x += drawing;
         }
     }
 }

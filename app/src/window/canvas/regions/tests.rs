@@ -293,14 +293,43 @@ fn escape_in_the_middle_of_a_drag_leaves_everything_as_it_was() {
         press(&mut harness, from, Modifiers::NONE);
         move_to(&mut harness, from.lerp(to, 0.5));
         move_to(&mut harness, to);
+        assert!(regions::is_dragging(&harness.ctx));
         harness.key_press(Key::Escape);
         harness.run();
+        assert!(!regions::is_dragging(&harness.ctx));
         move_to(&mut harness, to + vec2(20.0, 5.0));
         release(&mut harness, to);
         assert_eq!(harness.state().bounds(), desk().bounds());
         assert_eq!(harness.state().selection(), [3]);
     }
     assert_eq!(harness.state().state.history.revision(), revision, "not even an undo is left behind");
+}
+
+#[test]
+fn a_drag_does_not_go_on_to_another_page() {
+    let mut harness = desk().harness();
+    let (from, to) = (at(&harness, 100.0, 1100.0), at(&harness, 700.0, 1300.0));
+    press(&mut harness, from, Modifiers::NONE);
+    move_to(&mut harness, to);
+    let state = &mut harness.state_mut().state;
+    let key = state.view.page.unwrap();
+    let page = Arc::clone(state.page().unwrap());
+    state.project.document_mut(key.document).unwrap().pages.push(page);
+    state.view.page = Some(PageKey { page: 1, ..key });
+    move_to(&mut harness, to + vec2(5.0, 5.0));
+    release(&mut harness, to);
+    assert_eq!(harness.state().bounds(), desk().bounds());
+}
+
+#[test]
+fn many_boxes_are_moved_and_not_resized() {
+    let rows: Vec<_> = (0..9).map(|n| (Label::Text, Rect::new(100, 100 + 100 * n, 900, 160 + 100 * n))).collect();
+    let mut desk = Desk::new([1000, 1400], &rows);
+    desk.state.view.selection = (1..=9).map(RegionId).collect();
+    let mut harness = desk.harness();
+    drag(&mut harness, (899.0, 159.0), (919.0, 209.0), Modifiers::NONE);
+    assert_eq!(harness.state().bounds()[0], Rect::new(120, 150, 920, 210));
+    assert_eq!(harness.state().bounds()[8], Rect::new(120, 950, 920, 1010));
 }
 
 #[test]
