@@ -11,8 +11,12 @@ use engine::worker::{EngineInfo, EngineOptions};
 
 use super::action::{Action, Actions};
 use super::command::Command;
+use super::dialogs::{Dialogs, DialogsKind};
+use super::errand::Errand;
 use super::librarian::Librarian;
 use super::project::{DocumentId, PageKey};
+use super::project_file::Loaded;
+use super::session::Session;
 use super::settings::{Panes, Widths};
 use super::shelf::Searches;
 use super::state::{EngineState, State, Tone};
@@ -42,6 +46,8 @@ pub struct WindowOptions {
     pub data_folder: Option<PathBuf>,
     /// What reads.
     pub backend: Backend,
+    /// Where the answers to file dialogs come from.
+    pub dialogs: DialogsKind,
 }
 
 /// The window.
@@ -54,6 +60,12 @@ pub struct Window {
     pub(super) options: WindowOptions,
     pub(super) context: egui::Context,
     actions: Actions,
+    pub(super) session: Session,
+    pub(super) dialogs: Dialogs,
+    /// A project file that is being read.
+    pub(super) loading: Option<Errand<Loaded>>,
+    /// One that is being written, and the history's revision in it.
+    pub(super) saving: Option<(Errand<PathBuf>, u64)>,
     pub(super) searches: Searches,
     /// The document that is being opened; one at a time, so that the librarian stays free for pages.
     pub(super) opening: Option<DocumentId>,
@@ -65,7 +77,7 @@ pub struct Window {
 impl WindowOptions {
     /// A window that keeps nothing.
     pub fn new(files: Vec<PathBuf>, backend: Backend) -> Self {
-        Self { files, data_folder: None, backend }
+        Self { files, data_folder: None, backend, dialogs: DialogsKind::System }
     }
 }
 
@@ -81,8 +93,15 @@ impl Window {
         if let Some(render_state) = &creation.wgpu_render_state {
             canvas::prepare(render_state);
         }
+        let waker = context.clone();
+        let (session, settings) =
+            Session::open(options.data_folder.as_deref(), Box::new(move || waker.request_repaint()));
         let mut window = Self {
-            state: State::default(),
+            state: State { settings, ..State::default() },
+            session,
+            dialogs: Dialogs::new(options.dialogs.clone()),
+            loading: None,
+            saving: None,
             librarian,
             reader: None,
             starting: None,
@@ -164,6 +183,8 @@ impl eframe::App for Window {
         let until = Instant::now() + DRAIN;
         self.hear_engine();
         self.hear_searches();
+        self.hear_files();
+        self.hear_session();
         let more = self.hear_librarian(until) | self.hear_run(until) | self.hear_race(until);
         let seconds = f64::from(ctx.input(|input| input.stable_dt));
         let replays = self.state.replay.as_mut().is_some_and(|replay| replay.tick(seconds));
@@ -172,6 +193,10 @@ impl eframe::App for Window {
         if more {
             ctx.request_repaint();
         }
+    }
+
+    fn on_exit(&mut self) {
+        self.session.finish(&self.state);
     }
 
     fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
@@ -194,8 +219,11 @@ impl eframe::App for Window {
         if panes != state.settings.panes {
             actions.ask(Action::Panes(panes));
         }
-        for action in self.actions.take() {
-            self.apply(action);
+        // What was there at the start comes first.
+        if !self.session.is_restoring() {
+            for action in self.actions.take() {
+                self.apply(action);
+            }
         }
         self.want_what_is_shown();
     }
@@ -248,7 +276,10 @@ pub fn open(files: Vec<PathBuf>) -> Result<(), String> {
             "there is no display to open a window on; to read files, use: gravityocr recognize FILES".to_owned()
         );
     }
-    let options = WindowOptions { files, data_folder: crate::models::data_folder(), backend: Arc::new(engine_backend) };
+    let options = WindowOptions {
+        data_folder: crate::models::data_folder(),
+        ..WindowOptions::new(files, Arc::new(engine_backend))
+    };
     let native = eframe::NativeOptions {
         viewport: egui::ViewportBuilder::default()
             .with_title(strings::about::TITLE)

@@ -7,7 +7,9 @@ use engine::region::Label;
 use super::action::Action;
 use super::app::Window;
 use super::canvas::camera::{Zoom, zoomed};
+use super::clipboard;
 use super::command::Command;
+use super::dialogs::Asked;
 use super::librarian::Want;
 use super::project::{PageKey, RegionId};
 use super::race::RaceAsk;
@@ -40,7 +42,7 @@ impl Window {
                 state.modal = Some(Modal::Password { document, text: String::new() });
             }
             Action::CancelRun => state.cancel_run(),
-            Action::ChooseCheckpoint => {}
+            Action::ChooseCheckpoint => self.browse(Asked::Checkpoint),
             Action::Close(document) => self.close(document),
 
             Action::Select(ids) => {
@@ -101,8 +103,20 @@ impl Window {
             }
             Action::Replay(ask) => state.replay(ask),
             Action::Race(ask) => self.race(ask),
-            Action::Copy { .. } | Action::CopyRegions(_) => {}
-            Action::Browse(_) | Action::Typed(..) | Action::Export(_) | Action::CancelExport(_) => {}
+            Action::Copy { text, html } => self.copy(text, html),
+            Action::CopyRegions(ids) => {
+                let ids = ids.into_iter().collect();
+                let text = state.page().map(|page| clipboard::regions_markdown(page, &ids));
+                self.copy(text.unwrap_or_default(), None);
+            }
+            Action::Browse(asked) => self.browse(asked),
+            Action::Typed(asked, path) => self.chosen(asked, vec![path], false),
+            Action::Export(form) => self.export(form),
+            Action::CancelExport(at) => {
+                if let Some(export) = state.exports.get(at) {
+                    export.cancel();
+                }
+            }
         }
     }
 
@@ -110,8 +124,12 @@ impl Window {
         use Command::*;
         let state = &mut self.state;
         match command {
-            Open | OpenFolder | OpenProject | SaveProject | SaveProjectAs | Export | CopyRegions | CopyPage
-            | CopyDocument | CopyTable => {}
+            Open => self.browse(Asked::Files),
+            OpenFolder => self.browse(Asked::Folder),
+            OpenProject => self.browse(Asked::Project),
+            SaveProject => self.save_project(),
+            SaveProjectAs => self.browse(Asked::SaveProject),
+            Export => self.ask_export(),
             Paste => self.paste(),
             OpenSample => self.open_sample(),
             CloseDocument => {
@@ -139,6 +157,25 @@ impl Window {
                 state.view.focus = state.view.focus.or(state.view.selection.first().copied());
             }
             Delete => state.delete_selected(),
+            CopyRegions => {
+                let text = state.page().map(|page| clipboard::regions_markdown(page, &state.view.selection));
+                self.copy(text.unwrap_or_default(), None);
+            }
+            CopyPage => {
+                let (Some(key), Some(page)) = (state.view.page, state.page()) else { return };
+                let text = clipboard::page_markdown(page, key.page, state.settings.furniture);
+                self.copy(text, None);
+            }
+            CopyDocument => {
+                let text = state.document().map(|d| clipboard::document_markdown(d, state.settings.furniture));
+                self.copy(text.unwrap_or_default(), None);
+            }
+            CopyTable => {
+                let table = state.selected().find_map(|region| clipboard::table(region));
+                if let Some((tsv, html)) = table {
+                    self.copy(tsv, Some(html));
+                }
+            }
 
             PreviousPage => self.step_page(|pages, at| pages.get(at.checked_sub(1)?).copied()),
             NextPage => self.step_page(|pages, at| pages.get(at + 1).copied()),
@@ -313,7 +350,7 @@ impl Window {
         }
     }
 
-    fn change_settings(&mut self, settings: Settings) {
+    pub(super) fn change_settings(&mut self, settings: Settings) {
         let settings = settings.sane();
         let before = std::mem::replace(&mut self.state.settings, settings);
         let after = &self.state.settings;
@@ -346,7 +383,7 @@ impl Window {
         let Some(Modal::Confirm(question)) = self.state.modal.take() else { return };
         match question {
             Confirm::CloseDocument(document) => self.close(document),
-            Confirm::OpenProject(_) => {}
+            Confirm::OpenProject(path) => self.open_project(path),
         }
     }
 }
@@ -359,6 +396,13 @@ impl State {
             (0..document.pages.len()).map(move |page| PageKey { document: document_id, page })
         };
         self.project.documents.iter().flat_map(pages).collect()
+    }
+
+    /// Whether the focused region is the page's last, or its first.
+    pub(crate) fn is_at_last_region(&self, forward: bool) -> bool {
+        let regions = self.page().map_or(&[][..], |page| &page.regions);
+        let last = if forward { regions.last() } else { regions.first() };
+        last.is_some_and(|region| self.view.focus == Some(region.id))
     }
 
     fn step_region(&mut self, forward: bool) {

@@ -20,6 +20,7 @@ mod dialogs;
 mod edits;
 mod errand;
 mod export;
+mod files;
 mod history;
 mod hover_card;
 mod icon;

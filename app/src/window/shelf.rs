@@ -109,12 +109,17 @@ impl Window {
     fn add_files(&mut self, files: Vec<PathBuf>) {
         let mut first = None;
         for path in files {
+            if path.extension().is_some_and(|ending| ending == super::project_file::EXTENSION) {
+                self.ask_open_project(path);
+                continue;
+            }
             let source = Source::Path(path.clone());
             let there = self.state.project.documents.iter().find(|document| document.source == source);
             let id = there.map(|document| document.id).unwrap_or_else(|| {
                 let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
                 self.state.project.add(name, source)
             });
+            self.state.settings.remember(&path);
             first = first.or(Some(id));
         }
         if let Some(document) = first {

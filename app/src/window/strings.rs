@@ -1132,3 +1132,18 @@ pub(crate) mod export {
         format!("Page {}: a picture is left out: {reason}", page + 1)
     }
 }
+
+/// Proposed for a project without a document.
+pub(crate) const UNTITLED_PROJECT: &str = "project.gravityocr";
+/// Said when the export's form has to do without a dialog.
+pub(crate) const NO_DIALOG_EXPORT: &str = "This system shows no file dialog; type the path instead";
+pub(crate) const EXPORT_CANCELLED: &str = "The export was cancelled; nothing was written";
+pub(crate) const COPIED: &str = "Copied";
+
+pub(crate) fn project_saved(path: &std::path::Path) -> String {
+    format!("Saved as {}", path.display())
+}
+
+pub(crate) fn exported(path: &std::path::Path) -> String {
+    format!("Written to {}", path.display())
+}

@@ -18,6 +18,7 @@ use super::strings::canvas as words;
 use placement::Placement;
 
 pub(crate) use gpu::prepare;
+pub(crate) use regions::is_dragging;
 
 /// Draws the canvas over all the room there is; nothing when no page is looked at.
 pub(crate) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {

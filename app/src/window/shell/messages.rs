@@ -6,20 +6,23 @@ use eframe::egui::{self, Align2, Area, Frame, Id, Order, RichText, Ui};
 
 use crate::window::action::{Action, Actions};
 use crate::window::state::{State, Tone};
-use crate::window::{colours, strings};
+use crate::window::{colours, export, strings};
 
 /// How long good news stays.
 const STAY: Duration = Duration::from_secs(6);
 
 /// Draws them.
 pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
-    if state.messages.is_empty() {
+    if state.messages.is_empty() && state.exports.is_empty() {
         return;
     }
     let context = ui.ctx().clone();
     let area = Area::new(Id::unique("messages")).order(Order::Foreground).anchor(Align2::CENTER_BOTTOM, [0.0, -36.0]);
     area.show(&context, |ui| {
         ui.set_max_width((ui.ctx().content_rect().width() - 80.0).clamp(200.0, 640.0));
+        if !state.exports.is_empty() {
+            Frame::popup(ui.style()).show(ui, |ui| export::progress(ui, &state.exports, actions));
+        }
         for (at, message) in state.messages.iter().enumerate() {
             Frame::popup(ui.style()).show(ui, |ui| {
                 ui.horizontal(|ui| {

@@ -1,7 +1,8 @@
 //! Which command a key asks for.
 
-use eframe::egui::{Key, KeyboardShortcut, Modifiers, Ui};
+use eframe::egui::{FocusDirection, Key, KeyboardShortcut, Modifiers, Popup, Ui};
 
+use crate::window::canvas;
 use crate::window::command::Command;
 use crate::window::state::State;
 
@@ -26,14 +27,23 @@ pub(crate) fn asked_by_keys(ui: &Ui, state: &State) -> Vec<Command> {
     for (keys, command) in keys {
         let plain = !keys.modifiers.command && !is_function_key(keys.logical_key);
         let heard = match command {
+            // A drag and an open menu are left first, by themselves.
+            Command::Cancel if canvas::is_dragging(ui.ctx()) || Popup::is_any_open(ui.ctx()) => false,
             Command::Cancel => !typing || state.modal.is_some() || state.view.editing.is_some(),
             _ if state.modal.is_some() => false,
             _ if typing => !plain && !edits_text(keys),
+            // After the last region Tab goes on to the controls.
+            Command::NextRegion if state.is_at_last_region(true) => false,
+            Command::PreviousRegion if state.is_at_last_region(false) => false,
             _ if focused => !(plain && matches!(keys.logical_key, Key::Space | Key::Tab | Key::Enter)),
             _ => true,
         };
         if heard && command.enabled(state) && ui.input_mut(|input| input.consume_shortcut(&keys)) {
             asked.push(command);
+            if keys.logical_key == Key::Tab {
+                // Tab went to a region; no control takes the focus as well.
+                ui.memory_mut(|memory| memory.move_focus(FocusDirection::None));
+            }
         }
     }
     asked

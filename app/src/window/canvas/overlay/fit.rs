@@ -6,7 +6,8 @@ use eframe::egui::emath::TSTransform;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{FontFamily, FontId, Galley, Rect, Ui, Vec2};
 
-use super::marks::{self, Highlight};
+use super::marks;
+use crate::window::canvas::gpu::Highlight;
 use crate::window::colours;
 use crate::window::log::LiveText;
 use crate::window::round_text::{self, RoundSpans, RoundStyle};

@@ -2,31 +2,12 @@
 //! stands where in a laid-out text.
 
 use eframe::egui::emath::TSTransform;
-use eframe::egui::{Color32, Galley, Pos2, Rect, Shape, Stroke, Ui, pos2, vec2};
+use eframe::egui::{Galley, Pos2, Rect, pos2, vec2};
 
+use crate::window::canvas::gpu::{Highlight, Kind};
 use crate::window::colours::{self, Pattern};
 use crate::window::log::LiveText;
 use crate::window::round_text::RoundSpans;
-
-/// A mark under characters, or before them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Highlight {
-    pub(super) rect: Rect,
-    pub(super) colour: Color32,
-    pub(super) pattern: Pattern,
-    pub(super) kind: Kind,
-}
-
-/// What a mark says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Characters that a round committed: underlined in the round's pattern along the lower edge.
-    Round,
-    /// Before a correction: a bar that fills its rectangle.
-    Rejected,
-    /// A draft that is not verified.
-    Ghost,
-}
 
 /// The marks of a laid-out text, relative to its corner. Runs of one round side by side share theirs.
 pub(super) fn of(galley: &Galley, text: &LiveText, spans: &RoundSpans) -> Vec<Highlight> {
@@ -139,54 +120,9 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Draws marks inside `clip`, over what was painted so far.
-pub(super) fn underlines(ui: &Ui, clip: Rect, marks: Vec<Highlight>) {
-    let painter = ui.painter_at(clip);
-    painter.extend(marks.into_iter().filter(|mark| clip.intersects(mark.rect)).flat_map(shapes));
-}
-
-fn shapes(mark: Highlight) -> Vec<Shape> {
-    match mark.kind {
-        Kind::Rejected => vec![Shape::rect_filled(mark.rect, 0.0, mark.colour)],
-        Kind::Ghost => {
-            let y = mark.rect.bottom() - 0.5;
-            let ends = [pos2(mark.rect.left(), y), pos2(mark.rect.right(), y)];
-            Shape::dotted_line(&ends, mark.colour, 3.0, 0.5)
-        }
-        Kind::Round => underline(mark.rect, mark.colour, mark.pattern),
-    }
-}
-
-/// An underline along the lower edge of a rectangle.
-fn underline(rect: Rect, colour: Color32, pattern: Pattern) -> Vec<Shape> {
-    // Thin below small letters, but never invisible.
-    let width = (0.06 * rect.height()).clamp(0.6, 2.0);
-    let stroke = Stroke::new(width, colour);
-    let (left, right) = (rect.left() + 0.5, rect.right() - 0.5);
-    let line = |y: f32| [pos2(left, y), pos2(right, y)];
-    let y = rect.bottom() - 0.5 * width;
-    match pattern {
-        Pattern::Solid => vec![Shape::line_segment(line(y), stroke)],
-        Pattern::Dashed => Shape::dashed_line(&line(y), stroke, 4.0, 2.0),
-        Pattern::Dotted => Shape::dotted_line(&line(y), colour, 2.0 + width, 0.7 * width),
-        Pattern::Double => {
-            let thin = Stroke::new(0.6 * width, colour);
-            vec![Shape::line_segment(line(y), thin), Shape::line_segment(line(y - 1.6 * width), thin)]
-        }
-        Pattern::Wavy => {
-            let steps = ((right - left) / 2.0).ceil().clamp(1.0, 2000.0);
-            let wave = |step: f32| pos2(left + (right - left) * step / steps, y - width * (step % 2.0));
-            vec![Shape::line((0..=steps as usize).map(|step| wave(step as f32)).collect(), stroke)]
-        }
-        Pattern::DashDot => Shape::dashed_line_with_offset(&line(y), stroke, &[5.0, 1.0], &[2.0, 2.0], 0.0),
-    }
-}
-
-impl Highlight {
-    /// The mark on the screen, and as opaque as asked.
-    pub(super) fn placed(mut self, to: TSTransform, opacity: f32) -> Self {
-        self.rect = to * self.rect;
-        self.colour = self.colour.gamma_multiply(opacity);
-        self
-    }
+/// A mark on the screen, and as opaque as asked.
+pub(super) fn placed(mut mark: Highlight, to: TSTransform, opacity: f32) -> Highlight {
+    mark.rect = to * mark.rect;
+    mark.colour = mark.colour.gamma_multiply(opacity);
+    mark
 }

@@ -16,6 +16,7 @@ use engine::region::Rect as Bounds;
 
 use self::cache::Cache;
 use self::fit::{Fitted, Fitting};
+use super::gpu;
 use super::placement::Placement;
 use crate::window::colours;
 use crate::window::hover_card::{self, Card};
@@ -76,9 +77,9 @@ fn draw(ui: &Ui, clip: Rect, shown: &[Shown]) {
     }
     let marks = shown.iter().flat_map(|shown| {
         let to = shown.fitted.on(shown.strip);
-        shown.fitted.marks.iter().map(move |mark| mark.placed(to, shown.opacity))
+        shown.fitted.marks.iter().map(move |mark| marks::placed(*mark, to, shown.opacity))
     });
-    marks::underlines(ui, clip, marks.collect());
+    gpu::highlights(ui, clip, marks.collect());
     for Shown { strip, opacity, fitted, .. } in shown {
         let galley = ui.fonts_mut(|fonts| fonts.layout_job(fitted.job.clone()));
         let mut painter = ui.painter_at(clip.intersect(strip.expand(2.0 * MARGIN)));

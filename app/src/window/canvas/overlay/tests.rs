@@ -13,7 +13,8 @@ use engine::page::Status;
 use engine::region::{Label, Rect};
 
 use super::fit::{Fitted, Fitting, fit};
-use super::marks::{self, Kind};
+use super::marks;
+use crate::window::canvas::gpu::Kind;
 use crate::window::canvas::regions::tests::Desk;
 use crate::window::colours;
 use crate::window::detail::Contents;

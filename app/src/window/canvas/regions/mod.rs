@@ -63,7 +63,7 @@ struct Frame<'a> {
 }
 
 /// Draws the boxes and turns what the pointer and the keys do on the canvas into actions. `canvas` senses clicks and
-/// drags of the whole canvas; whether the pointer's drag is a pan (middle button, or space held) is decided before.
+/// drags of the whole canvas; one that senses neither says that the pointer moves the page.
 pub(super) fn show(ui: &mut Ui, canvas: &Response, placement: Placement, state: &State, actions: &mut Actions) {
     let Some(page) = state.page() else { return };
     let Some(size) = page.size else { return };
@@ -77,9 +77,13 @@ pub(super) fn show(ui: &mut Ui, canvas: &Response, placement: Placement, state: 
         scratch: scratch.unwrap_or(Scratch { page: state.view.page, ..Scratch::default() }),
     };
     let response = frame.nodes(ui, canvas, actions);
-    frame.drag(ui, canvas, actions);
-    frame.click(ui, &response, actions);
-    frame.hover(ui, canvas, actions);
+    if canvas.sense.senses_drag() {
+        frame.drag(ui, canvas, actions);
+        frame.click(ui, &response, actions);
+        frame.hover(ui, canvas, actions);
+    } else {
+        frame.scratch.drag = None;
+    }
     frame.keys(ui, actions);
     frame.paint(ui, canvas);
     Popup::context_menu(&response).show(|ui| menu::show(ui, state, actions));

@@ -29,6 +29,9 @@ const CANVAS: Vec2 = vec2(800.0, 600.0);
 pub(in crate::window::canvas) struct Desk {
     pub(in crate::window::canvas) state: State,
     pub(in crate::window::canvas) asked: Vec<Action>,
+    /// Whether the pointer moves the page.
+    still: bool,
+    pixels_per_point: f32,
 }
 
 impl Desk {
@@ -50,7 +53,7 @@ impl Desk {
         open.state = DocumentState::Open;
         state.project.renumber();
         state.view.page = Some(PageKey { document, page: 0 });
-        Self { state, asked: Vec::new() }
+        Self { state, asked: Vec::new(), still: false, pixels_per_point: 1.0 }
     }
 
     /// Gives a region what was read in it.
@@ -91,7 +94,9 @@ impl Desk {
         let canvas = ScreenRect::from_min_size(Pos2::ZERO, CANVAS);
         let mut actions = Actions::default();
         ui.scope_builder(UiBuilder::new().max_rect(canvas), |ui| {
-            let response = ui.interact(canvas, egui::Id::unique("canvas"), Sense::click_and_drag());
+            let sense = if self.still { Sense::hover() } else { Sense::click_and_drag() };
+            let response = ui.interact(canvas, egui::Id::unique("canvas"), sense);
+            self.pixels_per_point = ui.pixels_per_point();
             let placement = self.placement();
             ui.painter_at(canvas).rect_filled(placement.page, 0.0, colours::PAPER);
             overlay::paint(ui, placement, &self.state);
@@ -102,7 +107,12 @@ impl Desk {
 
     pub(in crate::window::canvas) fn placement(&self) -> Placement {
         let size = self.state.page().unwrap().size.unwrap();
-        Placement::new(&self.state.view.camera, size, ScreenRect::from_min_size(Pos2::ZERO, CANVAS), 1.0)
+        Placement::new(
+            &self.state.view.camera,
+            size,
+            ScreenRect::from_min_size(Pos2::ZERO, CANVAS),
+            self.pixels_per_point,
+        )
     }
 
     pub(in crate::window::canvas) fn harness<'a>(self) -> Harness<'a, Self> {
@@ -415,6 +425,15 @@ fn the_menu_changes_the_type_of_the_region_it_was_opened_on() {
     harness.run();
     let labels: Vec<_> = harness.state().state.page().unwrap().regions.iter().map(|r| r.region.label).collect();
     assert_eq!(labels, [Label::Text, Label::Table, Label::ParagraphTitle]);
+}
+
+#[test]
+fn a_pointer_that_moves_the_page_does_nothing_to_regions() {
+    let mut harness = desk().harness();
+    harness.state_mut().still = true;
+    click(&mut harness, 300.0, 250.0, Modifiers::NONE);
+    drag(&mut harness, (300.0, 250.0), (500.0, 1200.0), Modifiers::NONE);
+    assert!(harness.state().asked.is_empty());
 }
 
 #[test]
