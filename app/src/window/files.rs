@@ -141,7 +141,7 @@ impl Window {
     }
 
     fn take_project(&mut self, loaded: Loaded) {
-        let Loaded { project, page, path } = loaded;
+        let Loaded { project, page, path } = loaded.apart_from(&self.state.project);
         self.replace_project(project, page);
         self.state.saved_revision = self.state.history.revision();
         self.state.project_file = Some(path);
@@ -174,10 +174,12 @@ impl Window {
         if self.saving.is_some() {
             return;
         }
-        let path = project_file::with_extension(path);
+        // A dialog that was answered without the ending asked about another file.
+        let target = project_file::with_extension(path.clone());
+        let replace = replace && target == path;
         let revision = self.state.history.revision();
         let (state, waker) = (&self.state, self.waker());
-        let errand = project_file::start_save(&state.project, state.view.page, path, replace, waker);
+        let errand = project_file::start_save(&state.project, state.view.page, target, replace, waker);
         self.saving = Some((errand, revision));
     }
 

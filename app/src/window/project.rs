@@ -181,6 +181,11 @@ impl Project {
         self.next_id
     }
 
+    /// The largest name that was given so far.
+    pub(crate) fn last_id(&self) -> u64 {
+        self.next_id
+    }
+
     /// Makes sure that new names differ from all that a loaded project holds.
     pub(crate) fn renumber(&mut self) {
         let regions = self.documents.iter().flat_map(|document| &document.pages).flat_map(|page| &page.regions);

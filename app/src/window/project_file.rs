@@ -17,7 +17,7 @@ use flate2::write::ZlibEncoder;
 use serde::{Deserialize, Serialize};
 
 use super::errand::Errand;
-use super::project::{Document, Page, PageKey, Project};
+use super::project::{Document, DocumentId, Page, PageKey, Project};
 use super::stored::{
     self, Header, LARGEST_PAGE, MOST_DOCUMENTS, MOST_PAGES, StoredPath, StoredSource, is_worth_keeping,
 };
@@ -78,6 +78,19 @@ pub(crate) struct Loaded {
     pub(crate) page: Option<PageKey>,
     /// The file.
     pub(crate) path: PathBuf,
+}
+
+impl Loaded {
+    /// The same with names of documents that what is open does not use: the session must not take one for the other.
+    pub(crate) fn apart_from(mut self, open: &Project) -> Self {
+        let shift = |id: DocumentId| DocumentId(open.last_id().saturating_add(id.0));
+        for document in &mut self.project.documents {
+            document.id = shift(document.id);
+        }
+        self.project.renumber();
+        self.page = self.page.map(|key| PageKey { document: shift(key.document), ..key });
+        self
+    }
 }
 
 /// Saves a project on a thread. `replace`: the person agreed that a file of this name is replaced. Answers with the path.

@@ -43,6 +43,20 @@ fn a_project_comes_back_to_the_last_byte() {
 }
 
 #[test]
+fn a_loaded_project_shares_no_name_with_what_was_open() {
+    let (folder, project) = place();
+    let target = folder.path().join("work.gravityocr");
+    saved(&project, &target).unwrap();
+    let loaded = load(&target).unwrap().apart_from(&project);
+    let ids = |project: &Project| project.documents.iter().map(|document| document.id).collect::<Vec<_>>();
+    assert!(ids(&loaded.project).iter().all(|id| !ids(&project).contains(id)));
+    let page = loaded.page.and_then(|key| loaded.project.page(key));
+    assert_eq!(page, Some(&project.documents[0].pages[2]));
+    let mut loaded = loaded.project;
+    assert!(loaded.new_region().0 > ids(&loaded)[1].0);
+}
+
+#[test]
 fn a_moved_folder_still_works() {
     let (folder, project) = place();
     fs::create_dir(folder.path().join("projects")).unwrap();

@@ -209,8 +209,11 @@ impl Store {
         let mut lost = Vec::new();
         let wanted: Option<HashSet<DocumentId>> = headers.as_ref().map(|h| h.iter().map(|h| h.id).collect());
         for id in listed {
-            // What the index does not name was closed, or the program ended before it was.
+            // What the index does not name was closed, or the program ended before it was named. Another document may get
+            // its name, so nothing of it may stay.
             if wanted.as_ref().is_some_and(|wanted| !wanted.contains(&id)) {
+                let _ = fs::remove_dir_all(self.document_folder(id));
+                self.folders.remove(&id);
                 continue;
             }
             let found = self.read_pages(id, &mut lost);
@@ -230,8 +233,10 @@ impl Store {
                 StoredSource::Pasted { .. } => read(&self.document_folder(id).join("source"), LARGEST_SOURCE).ok(),
                 StoredSource::File { .. } => None,
             };
+            let source = header.source.clone();
             let mut document = header.document(pasted);
-            for file in pages.remove(&id).unwrap_or_default() {
+            let own = |file: &OwnedPageFile| file.document.source == source;
+            for file in pages.remove(&id).unwrap_or_default().into_iter().filter(own) {
                 if let Some(place) = document.pages.get_mut(file.page) {
                     *place = Arc::new(stored::checked(file.content));
                 }

@@ -156,6 +156,34 @@ fn changes_are_gathered_but_results_are_written_at_once() {
 }
 
 #[test]
+fn what_a_closed_document_left_is_not_taken_for_another_s() {
+    let place = Place::new();
+    let mut state = state(place.project());
+    place.keep(&state);
+    // The program ended after the index was written, before the folder went.
+    let left = fs::read(place.session_file("doc-1/page-0001.json")).unwrap();
+    state.project.documents.remove(0);
+    place.keep(&state);
+    fs::create_dir(place.session_file("doc-1")).unwrap();
+    fs::write(place.session_file("doc-1/page-0001.json"), &left).unwrap();
+    let (session, ..) = place.start();
+    assert!(!place.session_file("doc-1").exists());
+    drop(session);
+
+    // A page of another file under the same name.
+    fs::write(place.folder.path().join("other.pdf"), "another file").unwrap();
+    let mut other = place.project();
+    other.documents[0].source = Source::Path(place.folder.path().join("other.pdf"));
+    other.documents[0].pages = vec![Arc::default(); 3];
+    let other = State { project: other, ..State::default() };
+    place.keep(&other);
+    fs::create_dir_all(place.session_file("doc-1")).unwrap();
+    fs::write(place.session_file("doc-1/page-0001.json"), &left).unwrap();
+    let (.., after) = place.start();
+    assert_eq!(after.project.documents, other.project.documents);
+}
+
+#[test]
 fn a_page_that_is_blank_again_is_forgotten() {
     let place = Place::new();
     let mut state = state(place.project());
