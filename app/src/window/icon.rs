@@ -12,18 +12,25 @@ pub(crate) enum Icon {
     Close,
     RotateLeft,
     RotateRight,
+    Down,
 }
 
 /// A button with a picture; the name is for the tooltip and for screen readers.
 pub(crate) fn icon_button(ui: &mut Ui, icon: Icon, name: &str, enabled: bool) -> Response {
     let button = ui.add_enabled(enabled, Button::new("").min_size(vec2(24.0, 20.0)));
+    adorn(ui, icon, name, &button);
+    button.on_hover_text(name)
+}
+
+/// Puts a sign on a button without text, and gives it its name.
+pub(crate) fn adorn(ui: &Ui, icon: Icon, name: &str, button: &Response) {
+    let enabled = button.enabled();
     button.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, name));
-    let mut stroke = ui.style().interact(&button).fg_stroke;
+    let mut stroke = ui.style().interact(button).fg_stroke;
     if !enabled {
         stroke.color = ui.visuals().weak_text_color().gamma_multiply(0.5);
     }
     icon.paint(ui.painter(), Rect::from_center_size(button.rect.center(), vec2(10.0, 10.0)), stroke);
-    button.on_hover_text(name)
 }
 
 impl Icon {
@@ -63,6 +70,11 @@ impl Icon {
                 let tip = on(0.0) + vec2(side * 3.0, 0.0);
                 let head = vec![tip, on(0.0) + vec2(-side, -3.5), on(0.0) + vec2(-side, 3.5)];
                 painter.add(Shape::convex_polygon(head, stroke.color, Stroke::NONE));
+            }
+            Icon::Down => {
+                let foot = within.shrink2(vec2(0.0, 2.5));
+                let points = vec![foot.left_top(), foot.right_top(), foot.center_bottom()];
+                painter.add(Shape::convex_polygon(points, stroke.color, Stroke::NONE));
             }
             Icon::Close => {
                 let stroke = Stroke::new(1.5, stroke.color);

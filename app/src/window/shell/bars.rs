@@ -5,7 +5,7 @@ use eframe::egui::{self, Align, Button, Frame, Layout, MenuBar, Panel, ProgressB
 use super::{command_button, command_entry, hint};
 use crate::window::action::{Action, Actions};
 use crate::window::command::{Command, Group};
-use crate::window::icon::{Icon, icon_button};
+use crate::window::icon::{Icon, adorn, icon_button};
 use crate::window::project::PageKey;
 use crate::window::state::{EngineState, State, Tool};
 use crate::window::{canvas, strings};
@@ -114,12 +114,12 @@ fn main_button(ui: &mut Ui, state: &State, actions: &mut Actions) {
         return;
     }
     ui.add_enabled_ui(state.page().is_some(), |ui| {
-        let more = ui.menu_button("▾", |ui| {
+        let more = ui.menu_button(" ", |ui| {
             command_entry(ui, Command::RecognizePage, state, actions);
             command_entry(ui, Command::RecognizeDocument, state, actions);
             command_entry(ui, Command::RecognizeAgain, state, actions);
         });
-        name(&more.response, strings::tool::MORE_SCOPES);
+        adorn(ui, Icon::Down, strings::tool::MORE_SCOPES, &more.response);
     });
     let enabled = Command::Recognize.enabled(state);
     let visuals = ui.visuals().clone();

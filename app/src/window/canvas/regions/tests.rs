@@ -227,7 +227,7 @@ fn a_drag_on_paper_draws_what_was_dragged_at_every_scale() {
             harness.set_pixels_per_point(pixels_per_point);
             harness.run();
             // Around the page's middle, which is on the canvas at every zoom.
-            let reach = (40.0 / zoom).round().min(400.0);
+            let reach = (2.0 * (20.0 / zoom).round()).min(400.0);
             let (from, to) = ((500.0 - reach, 700.0 - reach), (500.0 + reach, 700.0 + 0.5 * reach));
             drag(&mut harness, from, to, Modifiers::NONE);
             let expected =
