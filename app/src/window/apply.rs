@@ -256,6 +256,7 @@ impl Window {
             ToggleRounds => state.settings.panes.rounds ^= true,
             ToggleColours => state.settings.colours ^= true,
             ToggleGhosts => state.settings.ghosts ^= true,
+            ToggleRefused => state.settings.refused ^= true,
             ToggleFurniture => state.settings.furniture ^= true,
             LargerText => self.scale(10),
             SmallerText => self.scale(-10),

@@ -63,6 +63,7 @@ pub(crate) enum Command {
     ToggleRounds,
     ToggleColours,
     ToggleGhosts,
+    ToggleRefused,
     ToggleFurniture,
     LargerText,
     SmallerText,
@@ -141,6 +142,7 @@ impl Command {
             ToggleRounds,
             ToggleColours,
             ToggleGhosts,
+            ToggleRefused,
             ToggleFurniture,
             LargerText,
             SmallerText,
@@ -165,7 +167,9 @@ impl Command {
                 Group::Recognize
             }
             ZoomIn | ZoomOut | ActualSize | FitPage | FitWidth | TogglePages | ToggleReading | ToggleRounds
-            | ToggleColours | ToggleGhosts | ToggleFurniture | LargerText | SmallerText | Settings => Group::View,
+            | ToggleColours | ToggleGhosts | ToggleRefused | ToggleFurniture | LargerText | SmallerText | Settings => {
+                Group::View
+            }
             Shortcuts | About => Group::Help,
         }
     }

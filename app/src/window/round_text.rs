@@ -23,6 +23,8 @@ pub(crate) struct RoundStyle {
     pub(crate) colours: bool,
     /// Whether drafts and refused drafts are shown.
     pub(crate) ghosts: bool,
+    /// Whether refused drafts are shown, struck through.
+    pub(crate) refused: bool,
     /// Points at which lines wrap; infinite for one line.
     pub(crate) wrap: f32,
 }
@@ -102,7 +104,7 @@ impl Out {
 fn append_text(out: &mut Out, text: &LiveText, style: &RoundStyle, visuals: &Visuals) -> RoundSpans {
     let mut spans = RoundSpans::default();
     for run in &text.runs {
-        let rejected = run.rejected.as_ref().filter(|_| style.ghosts && style.colours).map(|refused| {
+        let rejected = run.rejected.as_ref().filter(|_| style.refused && style.colours).map(|refused| {
             let mut format = TextFormat::simple(style.font.clone(), colours::REJECTED.gamma_multiply(0.6));
             format.strikethrough = Stroke::new(1.0, colours::REJECTED);
             out.append(refused, format)
@@ -142,6 +144,7 @@ mod tests {
             ghost: Color32::GRAY,
             colours,
             ghosts,
+            refused: ghosts,
             wrap: 200.0,
         }
     }

@@ -34,8 +34,10 @@ pub(crate) struct Settings {
     pub(crate) furniture: bool,
     /// Whether characters are coloured by round.
     pub(crate) colours: bool,
-    /// Whether drafts are shown until verified, and refused ones in the record.
+    /// Whether drafts are shown until verified.
     pub(crate) ghosts: bool,
+    /// Whether what the verifier refused is shown too, struck through.
+    pub(crate) refused: bool,
     pub(crate) panes: Panes,
     /// Files opened lately, newest first.
     pub(crate) recent: Vec<PathBuf>,
@@ -107,6 +109,7 @@ impl Default for Settings {
             furniture: false,
             colours: true,
             ghosts: true,
+            refused: false,
             panes: Panes::default(),
             recent: Vec::new(),
         }

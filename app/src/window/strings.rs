@@ -58,6 +58,7 @@ pub(crate) mod command {
             ToggleRounds => "Rounds",
             ToggleColours => "Colour by round",
             ToggleGhosts => "Show drafts",
+            ToggleRefused => "Show what was refused",
             ToggleFurniture => "Keep headers and footers",
             LargerText => "Larger text",
             SmallerText => "Smaller text",
@@ -120,7 +121,8 @@ pub(crate) mod command {
             ToggleReading => "Show or hide the text",
             ToggleRounds => "Show or hide the rounds",
             ToggleColours => "Colour each character by the round that committed it",
-            ToggleGhosts => "Show drafts until they are verified, and what was refused",
+            ToggleGhosts => "Show drafts until they are verified",
+            ToggleRefused => "Show the part of each draft that the verifier refused, struck through",
             ToggleFurniture => "Take running heads, page numbers and margin notes into the document",
             LargerText => "Make text and controls larger",
             SmallerText => "Make text and controls smaller",
@@ -1058,7 +1060,7 @@ pub(crate) mod export {
 
     use engine::export::Format;
 
-    pub(crate) const TITLE: &str = "Export";
+    pub(crate) const TITLE: &str = "Export as";
     pub(crate) const FORMAT: &str = "Format";
     pub(crate) const SCOPE: &str = "Pages";
     pub(crate) const CONTENT: &str = "Content";

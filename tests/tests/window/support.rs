@@ -15,10 +15,12 @@ use engine::event::{Event, Outcome, Piece, RequestId};
 use engine::page::{PageResult, Status, Timings};
 use engine::region::{Label, Rect, Region};
 use engine::worker::{EngineInfo, Job};
-use gravityocr::window::{Backend, Next, Reader, Running, Started, Waker, Window, WindowOptions, engine_backend};
+use gravityocr::window::{
+    Backend, DialogsKind, Next, Reader, Running, Started, Waker, Window, WindowOptions, engine_backend,
+};
 
 /// Longest wait for anything.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -41,6 +43,8 @@ pub(crate) struct Begin {
     pub(crate) theme: egui::Theme,
     pub(crate) size: Vec2,
     pub(crate) rendered: bool,
+    /// What is answered to file dialogs, in order.
+    pub(crate) answers: Vec<PathBuf>,
 }
 
 impl Default for Begin {
@@ -51,6 +55,7 @@ impl Default for Begin {
             theme: egui::Theme::Light,
             size: vec2(1280.0, 820.0),
             rendered: false,
+            answers: Vec::new(),
         }
     }
 }
@@ -64,6 +69,9 @@ impl Person {
     pub(crate) fn returns(begin: Begin, folder: tempfile::TempDir) -> Self {
         let options = WindowOptions {
             data_folder: Some(folder.path().join("data")),
+            dialogs: DialogsKind::Scripted(Arc::new(Mutex::new(
+                begin.answers.into_iter().map(|path| Some(vec![path])).collect(),
+            ))),
             ..WindowOptions::new(begin.files, begin.backend)
         };
         let mut builder = Harness::builder()
@@ -124,12 +132,13 @@ impl Person {
         self.settle();
     }
 
-    /// Opens a menu and clicks an entry.
+    /// Opens a menu and clicks an entry; an entry's name goes on with its keys.
     #[track_caller]
     pub(crate) fn choose(&mut self, menu: &str, entry: &str) {
         self.click(menu);
-        self.frame();
-        self.click(entry);
+        self.wait(entry, |person| person.name_of(entry).is_some());
+        let entry = self.name_of(entry).unwrap();
+        self.click(&entry);
     }
 
     /// Presses keys.

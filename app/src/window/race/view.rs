@@ -137,6 +137,7 @@ fn lane(ui: &mut Ui, state: &State, race: &Race, way: Way, longest_ms: f64, text
                 ghost: colours::ghost(ui.visuals()),
                 colours: state.settings.colours,
                 ghosts: state.settings.ghosts,
+                refused: state.settings.refused,
                 wrap: ui.available_width(),
             };
             // Columns justify what is in them; text is better left ragged.

@@ -17,6 +17,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
         ui.spacing_mut().item_spacing.x = 12.0;
         switch(ui, Command::ToggleColours, settings.colours, actions);
         switch(ui, Command::ToggleGhosts, settings.ghosts, actions);
+        switch(ui, Command::ToggleRefused, settings.refused, actions);
     });
     if settings.colours {
         ui.horizontal_wrapped(|ui| {
@@ -30,9 +31,9 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
             if settings.ghosts {
                 ui.add_space(6.0);
                 sample(ui, words::DRAFT, Kind::Ghost, &font).on_hover_text(words::DRAFT_MORE);
-                ui.add_space(6.0);
-                sample(ui, words::REFUSED, Kind::Rejected, &font).on_hover_text(words::REFUSED_MORE);
             }
+            ui.add_space(6.0);
+            sample(ui, words::REFUSED, Kind::Rejected, &font).on_hover_text(words::REFUSED_MORE);
         });
     }
 }

@@ -68,6 +68,7 @@ struct Look {
     dark: bool,
     colours: bool,
     ghosts: bool,
+    refused: bool,
 }
 
 impl Texts {
@@ -150,6 +151,7 @@ impl Look {
             dark: ui.visuals().dark_mode,
             colours: settings.colours,
             ghosts: settings.ghosts,
+            refused: settings.refused,
         }
     }
 }
@@ -199,6 +201,7 @@ fn lay_out(
         ghost: colours::ghost(ui.visuals()),
         colours: settings.colours,
         ghosts: settings.ghosts,
+        refused: settings.refused,
         wrap: ui.available_width(),
     };
     let texts = requests.iter().enumerate().map(|(at, (bounds, text))| {

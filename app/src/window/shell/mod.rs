@@ -57,6 +57,7 @@ pub(super) fn command_entry(ui: &mut Ui, command: Command, state: &State, action
         ToggleRounds => Some(panes.rounds),
         ToggleColours => Some(state.settings.colours),
         ToggleGhosts => Some(state.settings.ghosts),
+        ToggleRefused => Some(state.settings.refused),
         ToggleFurniture => Some(state.settings.furniture),
         _ => None,
     };

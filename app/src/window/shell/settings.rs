@@ -76,6 +76,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
             use crate::window::command::Command::*;
             ui.checkbox(&mut settings.colours, ToggleColours.label()).on_hover_text(ToggleColours.tooltip());
             ui.checkbox(&mut settings.ghosts, ToggleGhosts.label()).on_hover_text(ToggleGhosts.tooltip());
+            ui.checkbox(&mut settings.refused, ToggleRefused.label()).on_hover_text(ToggleRefused.tooltip());
             ui.checkbox(&mut settings.furniture, ToggleFurniture.label()).on_hover_text(ToggleFurniture.tooltip());
         });
         ui.end_row();

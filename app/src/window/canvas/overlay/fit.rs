@@ -96,6 +96,7 @@ fn lay_out(ui: &Ui, text: &LiveText, fitting: &Fitting, size: f32) -> (LayoutJob
         ghost: colours::GHOST_ON_PAPER,
         colours: fitting.colours,
         ghosts: fitting.ghosts,
+        refused: fitting.refused,
         wrap: fitting.room.x,
     };
     round_text::layout(text, &style, ui.visuals())
@@ -107,7 +108,7 @@ fn estimate(ui: &Ui, text: &LiveText, fitting: &Fitting) -> f32 {
     let (row, lines) = ui.fonts_mut(|fonts| {
         let mut lines = vec![0.0];
         let ghost = fitting.ghosts.then_some(&text.ghost);
-        let refused = text.runs.iter().filter_map(|run| run.rejected.as_ref()).filter(|_| fitting.ghosts);
+        let refused = text.runs.iter().filter_map(|run| run.rejected.as_ref()).filter(|_| fitting.refused);
         let shown = text.runs.iter().map(|run| &run.text).chain(refused).chain(ghost);
         for character in shown.flat_map(|text| text.chars()) {
             match (character, lines.last_mut()) {

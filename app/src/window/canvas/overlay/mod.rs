@@ -168,7 +168,7 @@ impl Overlay<'_> {
             family: if region.region.preformatted { FontFamily::Monospace } else { FontFamily::Proportional },
             colours: settings.colours,
             ghosts: settings.ghosts,
-            refused: settings.ghosts && show.refused,
+            refused: settings.refused && show.refused,
             done: show.done,
         };
         let fitted = self.cache.fitted(self.ui, (region.id, request), text, fitting);

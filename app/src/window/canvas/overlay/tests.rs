@@ -276,6 +276,7 @@ fn what_is_being_read_is_always_there_with_its_draft() {
 #[test]
 fn a_refused_draft_is_shown_only_under_the_pointer() {
     let mut desk = Desk::new([1000, 700], &[(Label::Text, Rect::new(100, 100, 500, 140))]);
+    desk.state.settings.refused = true;
     let (id, live) = (RegionId(1), &mut desk.state.live);
     live.start(id, 0, Rect::new(100, 100, 500, 140));
     steps().into_iter().for_each(|step| live.step(id, 0, 0.0, step.what));
