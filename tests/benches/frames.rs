@@ -15,8 +15,9 @@ use support::{Begin, Person, Script, long_region, recorded, sample_pdf};
 const FRAMES: usize = 2000;
 
 fn main() {
-    let script = Script::new(long_region(200, 100));
-    let total = script.events.len();
+    let events = long_region(200, 100);
+    let total = events.len();
+    let script = Script::new(move |_| events.clone());
     script.open_to(3);
     let begin = Begin { files: vec![sample_pdf()], backend: recorded(script.clone()), ..Begin::default() };
     let mut person = Person::begins(begin);
@@ -34,6 +35,8 @@ fn main() {
     script.open_to(usize::MAX);
     person.wait_for("done");
     report("finished page", (0..FRAMES).map(|_| frame(&mut person)).collect());
+    let region = person.name_of("Region 1: Text,").unwrap();
+    person.click(&region);
     person.press(Default::default(), eframe::egui::Key::F9);
     report("with the rounds panel", (0..FRAMES).map(|_| frame(&mut person)).collect());
 }

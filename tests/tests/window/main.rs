@@ -7,5 +7,5 @@ mod support;
 
 mod memory;
 mod path;
+mod scene;
 mod snapshots;
-mod thousand;

@@ -7,8 +7,9 @@ const SLACK: i64 = 64 << 10;
 
 #[test]
 fn frames_keep_no_memory() {
-    let script = Script::new(long_region(200, 100));
-    let half = script.events.len() / 2;
+    let events = long_region(200, 100);
+    let half = events.len() / 2;
+    let script = Script::new(move |_| events.clone());
     script.open_to(half);
     let begin = Begin { files: vec![sample_pdf()], backend: recorded(script.clone()), ..Begin::default() };
     let mut person = Person::begins(begin);

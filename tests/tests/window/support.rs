@@ -1,9 +1,8 @@
 //! A person in front of a window.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -20,7 +19,7 @@ use gravityocr::window::{
 };
 
 /// Longest wait for anything.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(45);
 
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -33,7 +32,8 @@ pub(crate) fn sample_pdf() -> PathBuf {
 /// Someone who uses the window, and what is theirs.
 pub(crate) struct Person {
     pub(crate) window: Harness<'static, Window>,
-    pub(crate) folder: tempfile::TempDir,
+    /// Holds what the window keeps.
+    _folder: tempfile::TempDir,
 }
 
 /// How to begin.
@@ -62,11 +62,7 @@ impl Default for Begin {
 
 impl Person {
     pub(crate) fn begins(begin: Begin) -> Self {
-        Self::returns(begin, tempfile::tempdir().unwrap())
-    }
-
-    /// Begins with what an earlier window left in the folder.
-    pub(crate) fn returns(begin: Begin, folder: tempfile::TempDir) -> Self {
+        let folder = tempfile::tempdir().unwrap();
         let options = WindowOptions {
             data_folder: Some(folder.path().join("data")),
             dialogs: DialogsKind::Scripted(Arc::new(Mutex::new(
@@ -83,7 +79,7 @@ impl Person {
             builder = builder.wgpu();
         }
         let window = builder.build_eframe(|creation| Window::new(creation, options).unwrap());
-        Self { window, folder }
+        Self { window, _folder: folder }
     }
 
     /// One frame, and a moment for the threads behind the window.
@@ -206,7 +202,7 @@ fn collect(node: egui_kittest::kittest::AccessKitNode<'_>, names: &mut Vec<Strin
     node.children().for_each(|child| collect(child, names));
 }
 
-/// A backend that plays recorded events instead of reading.
+/// A backend that plays prepared events instead of reading.
 pub(crate) fn recorded(script: Script) -> Backend {
     Arc::new(move |_| {
         let info = EngineInfo { checkpoint: "recorded".to_owned(), kernel: "none", threads: 1, only_ar: None };
@@ -214,17 +210,17 @@ pub(crate) fn recorded(script: Script) -> Backend {
     })
 }
 
-/// Recorded events; a gate stops the play until it is opened further.
-#[derive(Clone, Default)]
+/// Events prepared for a job; a gate stops the play until it is opened further.
+#[derive(Clone)]
 pub(crate) struct Script {
-    pub(crate) events: Arc<Vec<Event>>,
-    /// How many events may be played by now.
-    pub(crate) gate: Arc<Mutex<usize>>,
+    events: Arc<dyn Fn(&Job) -> Vec<Event> + Send + Sync>,
+    /// How many events of a job may be played by now.
+    gate: Arc<Mutex<usize>>,
 }
 
 impl Script {
-    pub(crate) fn new(events: Vec<Event>) -> Self {
-        Self { gate: Arc::new(Mutex::new(events.len())), events: Arc::new(events) }
+    pub(crate) fn new(events: impl Fn(&Job) -> Vec<Event> + Send + Sync + 'static) -> Self {
+        Self { gate: Arc::new(Mutex::new(usize::MAX)), events: Arc::new(events) }
     }
 
     pub(crate) fn open_to(&self, count: usize) {
@@ -235,27 +231,29 @@ impl Script {
 struct Player(Script);
 
 impl Reader for Player {
-    fn start(&self, _: Job, waker: Waker) -> Result<Box<dyn Running>, String> {
+    fn start(&self, job: Job, waker: Waker) -> Result<Box<dyn Running>, String> {
         waker();
-        Ok(Box::new(Playing { script: self.0.clone(), at: 0, cancelled: Rc::new(RefCell::new(false)) }))
+        let events = (self.0.events)(&job);
+        Ok(Box::new(Playing { events, gate: Arc::clone(&self.0.gate), at: 0, cancelled: Cell::new(false) }))
     }
 }
 
 struct Playing {
-    script: Script,
+    events: Vec<Event>,
+    gate: Arc<Mutex<usize>>,
     at: usize,
-    cancelled: Rc<RefCell<bool>>,
+    cancelled: Cell<bool>,
 }
 
 impl Running for Playing {
     fn next(&mut self, _: Duration) -> Next {
-        if *self.cancelled.borrow() {
+        if self.cancelled.get() {
             return Next::Event(Event::Finished { outcome: Outcome::Cancelled });
         }
-        if self.at >= *self.script.gate.lock().unwrap() {
+        if self.at >= *self.gate.lock().unwrap() {
             return Next::Quiet;
         }
-        match self.script.events.get(self.at) {
+        match self.events.get(self.at) {
             Some(event) => {
                 self.at += 1;
                 Next::Event(event.clone())
@@ -265,7 +263,7 @@ impl Running for Playing {
     }
 
     fn cancel(&self) {
-        *self.cancelled.borrow_mut() = true;
+        self.cancelled.set(true);
     }
 }
 

@@ -29,7 +29,8 @@ pub(super) fn show(ui: &mut Ui, state: &State, race: &Race, actions: &mut Action
     let ctx = ui.ctx().clone();
     let room = ctx.content_rect().size() - vec2(MARGIN, MARGIN);
     let height = room.y.min(LARGEST[1]);
-    let modal = Modal::new(Id::unique("race")).show(&ctx, |ui| {
+    let frame = eframe::egui::Frame::popup(ui.style()).inner_margin(eframe::egui::Margin::same(16));
+    let modal = Modal::new(Id::unique("race")).frame(frame).show(&ctx, |ui| {
         ui.set_width(room.x.clamp(200.0, LARGEST[0]));
         ui.set_max_height(height);
         // In a small window all but the controls scrolls; texts keep to a part of the height.

@@ -14,7 +14,8 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
     if *modal == Modal::Race {
         return crate::window::race::show(ui, state, actions);
     }
-    let shown = egui::Modal::new(Id::unique("modal")).show(ui.ctx(), |ui| match modal {
+    let frame = egui::Frame::popup(ui.style()).inner_margin(egui::Margin::same(18));
+    let shown = egui::Modal::new(Id::unique("modal")).frame(frame).show(ui.ctx(), |ui| match modal {
         Modal::Settings => settings::show(ui, state, actions),
         Modal::Shortcuts => shortcuts(ui, actions),
         Modal::About => about(ui, actions),

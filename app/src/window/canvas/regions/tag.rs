@@ -12,7 +12,9 @@ use crate::window::{colours, strings};
 /// What a tag takes on the screen, points.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
-    /// With number and state alone.
+    /// With the number alone.
+    bare: f32,
+    /// With number and state.
     short: f32,
     /// With the kind.
     full: f32,
@@ -38,8 +40,9 @@ pub(super) fn draw(
         rest.push(line(cue.word().to_owned()));
     }
     let widths = |words: &[Arc<Galley>]| words.iter().map(|word| word.size().x + PADDING.x).sum::<f32>();
-    let short = number.size().x + drawing + 2.0 * PADDING.x;
-    let sizes = Sizes { short, full: short + widths(&rest), height: number.size().y + 2.0 * PADDING.y };
+    let bare = number.size().x + 2.0 * PADDING.x;
+    let short = bare + drawing;
+    let sizes = Sizes { bare, short, full: short + widths(&rest), height: number.size().y + 2.0 * PADDING.y };
 
     let clip = painter.clip_rect();
     let plate = if look.strong() {
@@ -57,8 +60,10 @@ pub(super) fn draw(
         *x += width;
     };
     word(number, &mut x);
-    cue.draw(painter, cue::square(x, plate), Stroke::new(1.2, colours::ON_TAG));
-    x += drawing;
+    if plate.width() > sizes.short - 0.5 {
+        cue.draw(painter, cue::square(x, plate), Stroke::new(1.2, colours::ON_TAG));
+        x += drawing;
+    }
     if plate.width() > sizes.full - 0.5 {
         rest.into_iter().for_each(|galley| word(galley, &mut x));
     }
@@ -67,17 +72,18 @@ pub(super) fn draw(
 /// Where the tag of a box goes that does not stand out: over empty paper if there is some beside the box, so that it
 /// hides no words. None when the box is too small to be told anything about.
 fn place(on_screen: Rect, sizes: Sizes, clip: Rect, free: impl Fn(Rect) -> bool) -> Option<Rect> {
-    let Sizes { short, full, height } = sizes;
+    let Sizes { bare, short, full, height } = sizes;
     if on_screen.height() < height || on_screen.width() < short {
         return None;
     }
     let [full_above, short_above] = [full, short].map(|width| above(on_screen, vec2(width, height)));
-    let left = Rect::from_min_size(on_screen.left_top() - vec2(short + 1.0, 0.0), vec2(short, height));
+    let [left, left_bare] = [short, bare]
+        .map(|width| Rect::from_min_size(on_screen.left_top() - vec2(width + 1.0, 0.0), vec2(width, height)));
     let fits = on_screen.width() >= full;
     let empty = |place: &Rect| clip.contains_rect(*place) && free(*place);
-    let open = [full_above].into_iter().filter(|_| fits).chain([short_above, left]).find(empty);
+    let open = [full_above].into_iter().filter(|_| fits).chain([short_above, left, left_bare]).find(empty);
     // In a crowd the margin is the least bad: it hides an end of a line at most, not a beginning.
-    let open = open.or(Some(left).filter(|left| clip.contains_rect(*left)));
+    let open = open.or(Some(left_bare).filter(|left| clip.contains_rect(*left)));
     let large = fits && on_screen.height() >= 3.0 * height && on_screen.width() >= 2.0 * full;
     Some(open.unwrap_or_else(|| kept(if large { full_above } else { short_above }, on_screen, clip)))
 }
@@ -100,7 +106,7 @@ fn kept(mut place: Rect, on_screen: Rect, clip: Rect) -> Rect {
 mod tests {
     use super::*;
 
-    const SIZES: Sizes = Sizes { short: 20.0, full: 60.0, height: 12.0 };
+    const SIZES: Sizes = Sizes { bare: 12.0, short: 20.0, full: 60.0, height: 12.0 };
     const CLIP: Rect = Rect { min: Pos2::ZERO, max: pos2(800.0, 600.0) };
 
     fn rect(x: f32, y: f32, width: f32, height: f32) -> Rect {
@@ -119,7 +125,10 @@ mod tests {
         assert_eq!(among(&[rect(130.0, 60.0, 200.0, 35.0)], on_screen), Some(rect(99.5, 88.0, 20.0, 12.0)));
         assert_eq!(among(&[rect(90.0, 60.0, 300.0, 35.0)], on_screen), Some(rect(79.0, 100.0, 20.0, 12.0)));
         let crowd = [rect(0.0, 60.0, 300.0, 35.0), rect(0.0, 60.0, 95.0, 200.0)];
-        assert_eq!(among(&crowd, on_screen), Some(rect(79.0, 100.0, 20.0, 12.0)));
+        // Between two columns there is room for the number alone, and where there is none it hides the least.
+        assert_eq!(among(&crowd, on_screen), Some(rect(87.0, 100.0, 12.0, 12.0)));
+        let column = [rect(90.0, 60.0, 300.0, 35.0), rect(0.0, 60.0, 86.0, 200.0)];
+        assert_eq!(among(&column, on_screen), Some(rect(87.0, 100.0, 12.0, 12.0)));
     }
 
     #[test]
