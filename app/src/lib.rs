@@ -12,7 +12,7 @@ mod output;
 mod palette;
 mod printer;
 mod progress;
-mod reader;
+pub mod reader;
 mod recognize;
 mod results;
 mod tally;
