@@ -210,6 +210,9 @@ impl eframe::App for Window {
         if !state.project.documents.is_empty() {
             show_panes(ui, state, actions, &mut panes);
         }
+        if state.page().is_none() {
+            canvas::release(ui);
+        }
         CentralPanel::no_frame().show(ui, |ui| match state.document() {
             None => shell::welcome::show(ui, state, actions),
             Some(document) if state.page().is_none() => shell::welcome::no_page(ui, document, actions),

@@ -59,7 +59,12 @@ pub(crate) fn ghost(visuals: &Visuals) -> Color32 {
     visuals.weak_text_color()
 }
 
-/// The bar before a correction, and refused drafts.
+/// Words of a draft that were refused, on the window's ground.
+pub(crate) fn refused(visuals: &Visuals) -> Color32 {
+    error(visuals)
+}
+
+/// The bar before a correction, and refused drafts on the page.
 pub(crate) const REJECTED: Color32 = Color32::from_rgb(0xd6, 0x27, 0x28);
 
 /// The page's ground.
@@ -98,6 +103,11 @@ pub(crate) fn role(role: engine::region::Role) -> Color32 {
 /// The main button.
 pub(crate) fn accent(visuals: &Visuals) -> Color32 {
     if visuals.dark_mode { Color32::from_rgb(0x1f, 0x6f, 0xb2) } else { Color32::from_rgb(0x0b, 0x5c, 0x9e) }
+}
+
+/// Words about what goes on now, or was changed by hand.
+pub(crate) fn notable(visuals: &Visuals) -> Color32 {
+    round(0, visuals)
 }
 
 /// What went well.
@@ -148,4 +158,41 @@ pub(crate) const ON_TAG: Color32 = Color32::WHITE;
 pub(crate) const INK: Color32 = Color32::from_rgb(0x22, 0x22, 0x22);
 
 /// Drafts on the page.
-pub(crate) const GHOST_ON_PAPER: Color32 = Color32::from_rgb(0x8c, 0x8c, 0x8c);
+pub(crate) const GHOST_ON_PAPER: Color32 = Color32::from_rgb(0x6e, 0x6e, 0x6e);
+
+#[cfg(test)]
+mod tests {
+    use engine::region::Role;
+
+    use super::*;
+
+    /// The contrast of two colours as WCAG has it.
+    fn contrast(a: Color32, b: Color32) -> f32 {
+        let linear = |value: u8| match f32::from(value) / 255.0 {
+            value if value <= 0.04045 => value / 12.92,
+            value => ((value + 0.055) / 1.055).powf(2.4),
+        };
+        let luminance = |c: Color32| 0.2126 * linear(c.r()) + 0.7152 * linear(c.g()) + 0.0722 * linear(c.b());
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn words_can_be_read_on_their_ground() {
+        assert!((contrast(Color32::BLACK, Color32::WHITE) - 21.0).abs() < 0.01);
+        for visuals in [Visuals::light(), Visuals::dark()] {
+            let words = [refused, notable, good, warning, error, same].map(|of| of(&visuals));
+            let rounds = (0..CYCLE).map(|number| round(number, &visuals));
+            for colour in words.into_iter().chain(rounds) {
+                let found = contrast(colour, visuals.panel_fill);
+                assert!(found >= 4.5, "{colour:?} has {found} on {:?}", visuals.panel_fill);
+            }
+        }
+        for colour in (0..CYCLE).map(round_on_paper).chain([INK, GHOST_ON_PAPER, REJECTED]) {
+            assert!(contrast(colour, PAPER) >= 4.5, "{colour:?} on paper");
+        }
+        for role in [Role::Text, Role::Table, Role::Formula, Role::Figure, Role::Furniture] {
+            assert!(contrast(ON_TAG, tag(role)) >= 4.5, "{role:?}");
+        }
+    }
+}

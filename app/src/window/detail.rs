@@ -8,6 +8,7 @@ use engine::page::Reading;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::log::RequestLog;
@@ -45,7 +46,16 @@ impl Detail {
         self.unpack_within(LARGEST)
     }
 
-    fn unpack_within(&self, limit: u64) -> Contents {
+    /// Only what was seen while it was read, for which the larger rest is passed over; empty when it is damaged.
+    pub(crate) fn logs(&self) -> Vec<RequestLog> {
+        #[derive(Default, Deserialize)]
+        struct Logs {
+            logs: Vec<RequestLog>,
+        }
+        self.unpack_within::<Logs>(LARGEST).logs
+    }
+
+    fn unpack_within<T: DeserializeOwned + Default>(&self, limit: u64) -> T {
         let mut json = Vec::new();
         let read = DeflateDecoder::new(&*self.0).take(limit).read_to_end(&mut json);
         read.ok().and_then(|_| serde_json::from_slice(&json).ok()).unwrap_or_default()
@@ -102,6 +112,7 @@ mod tests {
         let unpacked = stored.unpack();
         assert_eq!(unpacked.readings, contents().readings);
         assert_eq!(unpacked.logs[0].steps.len(), 200);
+        assert_eq!(stored.logs(), unpacked.logs);
     }
 
     #[test]
@@ -111,6 +122,7 @@ mod tests {
             assert_eq!(Detail(packed.bytes()[..length].into()).unpack(), Contents::default());
         }
         assert_eq!(Detail(vec![0xff; 99].into()).unpack(), Contents::default());
-        assert_eq!(packed.unpack_within(1000), Contents::default());
+        assert!(Detail(vec![0xff; 99].into()).logs().is_empty());
+        assert_eq!(packed.unpack_within::<Contents>(1000), Contents::default());
     }
 }

@@ -31,14 +31,15 @@ impl Card {
             left = left.saturating_sub(length);
             here
         })?;
-        let mut before = 0;
+        let mut before: u32 = 0;
         let counts = log.rounds().find(|counts| {
             let here = counts.round == run.round;
-            before += if here { 0 } else { counts.forwards };
+            before = if here { before } else { before.saturating_add(counts.forwards) };
             here
         })?;
         let refused = text.runs.iter().filter(|other| other.round == run.round).find_map(|run| run.rejected.clone());
-        let forwards = (counts.forwards > 0).then_some((before + 1, before + counts.forwards));
+        let forwards =
+            (counts.forwards > 0).then(|| (before.saturating_add(1), before.saturating_add(counts.forwards)));
         Some(Self { counts, origin: run.origin, forwards, refused })
     }
 
@@ -46,7 +47,7 @@ impl Card {
     fn corrected(&self) -> u32 {
         let RoundCounts { drafted, accepted, tokens, .. } = self.counts;
         // A round commits the draft forward's own token, the accepted ones, and the verifier's unless the text ended.
-        u32::from(accepted < drafted && tokens > accepted + 1)
+        u32::from(accepted < drafted && tokens > accepted.saturating_add(1))
     }
 
     /// Its lines, the first being the title.

@@ -2,6 +2,7 @@
 //! the finished page, the replay and the race all draw from this.
 
 use engine::decode::Origin;
+use engine::document::Turn;
 use engine::event::Piece;
 use engine::page::{Status, Timings};
 use engine::region::Rect;
@@ -10,8 +11,11 @@ use serde::{Deserialize, Serialize};
 /// One request, from its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RequestLog {
-    /// The part of the page that was read.
+    /// The part of the page that was read, pixels of the page as it was turned then.
     pub(crate) bounds: Rect,
+    /// How the person had turned the page.
+    #[serde(default)]
+    pub(crate) turn: Turn,
     pub(crate) steps: Vec<Step>,
     /// How it ended; none while it runs.
     pub(crate) status: Option<Status>,

@@ -209,13 +209,13 @@ impl Replay {
     }
 
     /// The text of each request as it stands at this moment of the replay; requests not begun have none.
-    pub(crate) fn texts(&self) -> Vec<LiveText> {
-        self.texts.clone()
+    pub(crate) fn texts(&self) -> &[LiveText] {
+        &self.texts
     }
 
-    /// As [`texts`](Self::texts), to look at only.
-    pub(crate) fn texts_so_far(&self) -> &[LiveText] {
-        &self.texts
+    /// The requests that have begun, with their texts.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = (&RequestLog, &LiveText)> {
+        self.logs.iter().zip(&self.texts)
     }
 
     /// The last step that was done, as request and step of the request; none at the beginning.

@@ -38,7 +38,7 @@ fn requests_follow_one_another_at_their_measured_pace() {
     assert!((replay.clock_ms() - 9.0).abs() < 1e-6);
     replay.tick(0.0125);
     assert_eq!((replay.at(), replay.current()), (2, Some((0, 1))));
-    assert_eq!(replay.texts_so_far()[0].ghost, "pple");
+    assert_eq!(replay.texts()[0].ghost, "pple");
     replay.tick(0.010);
     assert_eq!(plain(&replay), ["Apple"]);
     // The second begins when the first is over, at 30 ms.

@@ -9,6 +9,7 @@ use engine::decode::Origin;
 
 use super::colours;
 use super::log::{LiveText, Run};
+use super::settings::Settings;
 
 /// How to lay out.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct RoundStyle {
     /// Colour of everything when rounds are not coloured.
     pub(crate) plain: Color32,
     pub(crate) ghost: Color32,
+    /// Of refused drafts, which are struck through as well.
+    pub(crate) refusal: Color32,
     /// Whether rounds are coloured.
     pub(crate) colours: bool,
     /// Whether drafts and refused drafts are shown.
@@ -27,6 +30,23 @@ pub(crate) struct RoundStyle {
     pub(crate) refused: bool,
     /// Points at which lines wrap; infinite for one line.
     pub(crate) wrap: f32,
+}
+
+impl RoundStyle {
+    /// As the settings have it, on the window's ground.
+    pub(crate) fn of(settings: &Settings, font: FontId, wrap: f32, visuals: &Visuals) -> Self {
+        Self {
+            font,
+            round: colours::round,
+            plain: visuals.text_color(),
+            ghost: colours::ghost(visuals),
+            refusal: colours::refused(visuals),
+            colours: settings.colours,
+            ghosts: settings.ghosts,
+            refused: settings.refused,
+            wrap,
+        }
+    }
 }
 
 /// What stands where in a laid-out text.
@@ -105,7 +125,7 @@ fn append_text(out: &mut Out, text: &LiveText, style: &RoundStyle, visuals: &Vis
     let mut spans = RoundSpans::default();
     for run in &text.runs {
         let rejected = run.rejected.as_ref().filter(|_| style.refused && style.colours).map(|refused| {
-            let mut format = TextFormat::simple(style.font.clone(), colours::REJECTED.gamma_multiply(0.6));
+            let mut format = TextFormat::simple(style.font.clone(), style.refusal);
             format.strikethrough = Stroke::new(1.0, colours::REJECTED);
             out.append(refused, format)
         });
@@ -142,6 +162,7 @@ mod tests {
             round: colours::round,
             plain: Color32::BLACK,
             ghost: Color32::GRAY,
+            refusal: Color32::RED,
             colours,
             ghosts,
             refused: ghosts,

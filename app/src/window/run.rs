@@ -320,7 +320,9 @@ impl State {
                 let (key, merge) = (run.page, run.merge);
                 if let (Some(key), Some(&id)) = (key, run.targets.get(region)) {
                     run.regions_read += usize::from(!matches!(status, Status::Cancelled));
-                    let logs = self.live.finish(id);
+                    let turn = self.project.page(key).map(|page| page.turn).unwrap_or_default();
+                    let mut logs = self.live.finish(id);
+                    logs.iter_mut().for_each(|log| log.turn = turn);
                     // Nothing that was read before gives way to the beginning of something.
                     let keep = matches!(status, Status::Cancelled)
                         && (text.is_empty()

@@ -520,6 +520,7 @@ pub(crate) mod rounds {
     pub(crate) const NOT_READ: &str = "Not read yet: recognize this region to see its rounds";
     pub(crate) const WAITING: &str = "This region waits for its turn";
     pub(crate) const NONE: &str = "No rounds: the model was not asked about this region";
+    pub(crate) const LOADING: &str = "Loading the rounds…";
 
     pub(crate) const REQUESTS: &str = "Requests";
     pub(crate) const ROUNDS: &str = "Rounds";

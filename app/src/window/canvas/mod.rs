@@ -17,12 +17,12 @@ use super::state::State;
 use super::strings::canvas as words;
 use placement::Placement;
 
-pub(crate) use gpu::prepare;
+pub(crate) use gpu::{prepare, release};
 pub(crate) use regions::is_dragging;
 
 /// Draws the canvas over all the room there is; nothing when no page is looked at.
 pub(crate) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
-    let (Some(key), Some(page)) = (state.view.page, state.page()) else { return };
+    let (Some(key), Some(page)) = (state.view.page, state.page()) else { return release(ui) };
     let (rect, canvas) = ui.allocate_exact_size(ui.available_size(), Sense::click_and_drag());
     canvas.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, words::NAME));
     let mut ui = ui.new_child(UiBuilder::new().max_rect(rect));

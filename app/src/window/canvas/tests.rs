@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use eframe::egui::{self, Color32, Event, Modifiers, MouseWheelUnit, PointerButton, Pos2, Rect, Vec2, pos2, vec2};
-use eframe::egui_wgpu::{Renderer, RendererOptions};
+use eframe::egui_wgpu::{RenderState, Renderer, RendererOptions};
 use eframe::wgpu::TextureFormat;
 use egui_kittest::kittest::Queryable as _;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
@@ -21,6 +21,10 @@ use crate::window::state::{Camera, Fit};
 
 /// A device that draws into pictures of this format, or the one egui likes best.
 fn renderer(format: Option<TextureFormat>) -> WgpuTestRenderer {
+    WgpuTestRenderer::from_render_state(device(format))
+}
+
+fn device(format: Option<TextureFormat>) -> RenderState {
     let options = RendererOptions::PREDICTABLE;
     let mut render_state = create_render_state(default_wgpu_setup(), options);
     if let Some(format) = format {
@@ -30,7 +34,7 @@ fn renderer(format: Option<TextureFormat>) -> WgpuTestRenderer {
     }
     prepare(&render_state);
     prepare(&render_state); // once is enough, twice does no harm
-    WgpuTestRenderer::from_render_state(render_state)
+    render_state
 }
 
 /// The canvas with actions applied as the window would.
@@ -175,23 +179,61 @@ fn tiles_meet_without_a_seam() {
     }
 }
 
+/// Renders until nothing more asks to be drawn; how many frames that took.
+fn settle(harness: &mut Harness<'_, State>) -> usize {
+    let frames = (0..200).find(|_| {
+        harness.step();
+        harness.render().unwrap();
+        !harness.ctx.has_requested_repaint()
+    });
+    frames.unwrap()
+}
+
+#[test]
+fn tiles_come_once_and_go_with_their_page() {
+    let device = device(None);
+    let renderer = WgpuTestRenderer::from_render_state(device.clone());
+    let held = || gpu::held(&device);
+    let image = RgbImage::from_pixel(30_000, 300, Rgb([200, 90, 30]));
+    let camera = Camera { centre: vec2(0.2, 0.5), ..free(1.0) };
+    let builder = Harness::builder().with_size(vec2(3_000.0, 300.0));
+    let mut harness = builder.renderer(renderer).build_ui_state(canvas, raster(image, camera));
+    settle(&mut harness);
+    let before = held();
+    // Six or seven tiles of 514 × 302 texels, and the coarsest level.
+    assert!((3_500_000..5_500_000).contains(&before), "{before}");
+    for _ in 0..3 {
+        harness.step();
+        harness.render().unwrap();
+        assert_eq!(held(), before);
+        assert!(!harness.ctx.has_requested_repaint(), "nothing is left to bring");
+    }
+    harness.state_mut().view.camera.centre.x = 0.8;
+    settle(&mut harness);
+    assert!(held() > before, "what was passed is kept while there is room");
+    // The document is closed, and nothing else is looked at.
+    *harness.state_mut() = State::default();
+    settle(&mut harness);
+    assert_eq!(held(), 0);
+}
+
 #[test]
 fn a_strip_wider_than_any_texture_is_drawn_to_its_end() {
     let value = |x: u32| [(x / 37 % 256) as u8, (x / 256) as u8, 90];
-    let image = RgbImage::from_fn(20_000, 90, |x, _| Rgb(value(x)));
+    let image = RgbImage::from_fn(30_000, 90, |x, _| Rgb(value(x)));
     let camera = Camera { centre: vec2(1.0, 0.5), ..free(8.0) };
     let mut end = harness(Harness::builder().with_size(vec2(300.0, 200.0)), raster(image.clone(), camera));
     let picture = render(&mut end);
-    let page = page_on_screen(&end, [20_000, 90]);
+    let page = page_on_screen(&end, [30_000, 90]);
     assert!((page.right() - 284.0).abs() < 1.0, "{page:?}");
     let at = |from_right: u32| picture.get_pixel(page.right() as u32 - 8 * from_right - 4, 100).0;
     for from_right in [0, 1, 20, 34] {
-        let [r, g, b] = value(19_999 - from_right);
+        let [r, g, b] = value(29_999 - from_right);
         assert_eq!(at(from_right), [r, g, b, 255]);
     }
     let mut whole = harness(Harness::builder().with_size(vec2(1032.0, 200.0)), raster(image, Camera::default()));
     let picture = render(&mut whole);
-    for (x, page_x) in [(16 + 100, 2_000), (16 + 900, 18_000)] {
+    for (x, page_x) in [(16 + 100, 3_000), (16 + 900, 27_000)] {
         let green = picture.get_pixel(x, 100).0[1];
         assert!(green.abs_diff(value(page_x)[1]) <= 1, "{green} at {page_x}");
     }
@@ -476,4 +518,23 @@ fn a_notice_stands_over_the_page() {
 fn nothing_is_shown_without_a_page() {
     let harness = Harness::builder().build_ui_state(canvas, State::default());
     assert!(harness.query_by_label(words::NAME).is_none());
+}
+
+#[test]
+fn neither_no_room_nor_wild_numbers_do_harm() {
+    for size in [[0, 0], [1, 1], [70_000, 1]] {
+        for (zoom, centre) in [(f32::NAN, f32::NAN), (f32::INFINITY, 9.0), (0.0, f32::NEG_INFINITY), (-3.0, 0.5)] {
+            for room in [vec2(1.0, 1.0), vec2(300.0, 200.0)] {
+                let camera = Camera { fit: Fit::Free, zoom, centre: Vec2::splat(centre) };
+                let state = raster(RgbImage::new(size[0], size[1]), camera);
+                let mut harness = Harness::builder().with_size(room).build_ui_state(canvas, state);
+                harness.hover_at(pos2(0.5, 0.5));
+                wheel(&harness, vec2(0.0, 60.0), Modifiers::COMMAND);
+                harness.run_steps(3);
+                let placement = Placement::new(&harness.state().view.camera, size, harness.ctx.content_rect(), 1.0);
+                assert!(placement.page.is_finite() && placement.zoom > 0.0, "{placement:?} of {size:?}");
+                assert!(percent(&harness.ctx).is_some());
+            }
+        }
+    }
 }

@@ -263,7 +263,7 @@ impl Race {
             (Phase::Running(run), _) if run.way == way => {
                 run.live.region(self.region).into_iter().flat_map(|live| live.begun()).map(|r| &r.text).collect()
             }
-            (_, Some(replay)) => replay.texts_so_far().iter().collect(),
+            (_, Some(replay)) => replay.texts().iter().collect(),
             _ => Vec::new(),
         }
     }

@@ -395,6 +395,19 @@ fn a_finished_race_is_shown_with_its_figures() {
 }
 
 #[test]
+fn lanes_stand_apart_and_figures_end_together() {
+    let view = View::new(after(six()));
+    let heads = || view.harness.get_all_by_label("Autoregressive").map(|node| node.rect());
+    let head = heads().min_by(|a, b| a.top().total_cmp(&b.top())).unwrap();
+    let clocks = view.harness.get_all_by_label_contains(" ms").map(|node| node.rect());
+    let clock = clocks.filter(|clock| clock.center().y - head.center().y < 4.0 && clock.right() < head.left());
+    assert!(clock.map(|clock| head.left() - clock.right()).all(|space| space >= 16.0));
+    let column = heads().max_by(|a, b| a.top().total_cmp(&b.top())).unwrap();
+    let median = view.harness.get_by_label("30.0 ms (24.0 ms to 36.0 ms)").rect();
+    assert!((column.right() - median.right()).abs() < 1.0, "{column:?} {median:?}");
+}
+
+#[test]
 fn while_it_is_measured_it_says_which_and_can_be_stopped() {
     let mut half = run(&[1; 8], 20.0);
     half.truncate(5);

@@ -1,8 +1,8 @@
 //! The race as it is shown: two lanes side by side, their measured times, and what they say.
 
 use eframe::egui::{
-    Align, Button, ComboBox, Grid, Id, Key, Layout, Modal, Modifiers, ProgressBar, Rect, RichText, Role, ScrollArea,
-    Sense, Spinner, Stroke, TextStyle, Ui, WidgetInfo, vec2,
+    Align, Button, ComboBox, Grid, Id, Key, Layout, Modal, Modifiers, ProgressBar, Rect, Response, RichText, Role,
+    ScrollArea, Sense, Spinner, Stroke, TextStyle, Ui, WidgetInfo, vec2,
 };
 
 use super::{Lane, Measured, Phase, RUNS, Race, RaceAsk, Verdict, Way};
@@ -19,6 +19,10 @@ use crate::window::strings::{self, race as words, rounds as round_words};
 const LARGEST: [f32; 2] = [980.0, 660.0];
 /// What is left free around it.
 const MARGIN: f32 = 48.0;
+/// Space between the lanes.
+const BETWEEN: f32 = 16.0;
+/// Width of a column of figures.
+const COLUMN: f32 = 184.0;
 /// Room for all but the lanes' texts.
 const FIGURES: f32 = 380.0;
 /// Room for the controls.
@@ -60,10 +64,14 @@ fn content(ui: &mut Ui, state: &State, race: &Race, text_height: f32) {
     let ways = if race.only_ar.is_some() { &[Way::Ar][..] } else { &[Way::Spec, Way::Ar][..] };
     let longest = ways.iter().filter_map(|&way| race.lane(way).replay.as_ref()).map(Replay::length_ms);
     let longest = longest.fold(0.0, f64::max);
-    ui.columns(ways.len(), |columns| {
-        for (column, &way) in columns.iter_mut().zip(ways) {
-            lane(column, state, race, way, longest, text_height);
-        }
+    ui.scope(|ui| {
+        let between = std::mem::replace(&mut ui.spacing_mut().item_spacing.x, BETWEEN);
+        ui.columns(ways.len(), |columns| {
+            for (column, &way) in columns.iter_mut().zip(ways) {
+                column.spacing_mut().item_spacing.x = between;
+                lane(column, state, race, way, longest, text_height);
+            }
+        });
     });
     ui.add_space(6.0);
     conclusion(ui, race);
@@ -77,7 +85,7 @@ fn progress(ui: &mut Ui, state: &State, race: &Race) {
     }
     match (&race.phase, &state.engine) {
         (Phase::Due(_), EngineState::Failed(message)) | (Phase::Failed(message), _) => {
-            ui.colored_label(ui.visuals().error_fg_color, message);
+            ui.colored_label(colours::error(ui.visuals()), message);
         }
         (Phase::Due(_), EngineState::Asleep | EngineState::Loading) => {
             ui.label(words::WAITING);
@@ -131,16 +139,8 @@ fn lane(ui: &mut Ui, state: &State, race: &Race, way: Way, longest_ms: f64, text
         ui.set_width(ui.available_width());
         let scroll = ScrollArea::vertical().id_salt(name).max_height(text_height).min_scrolled_height(text_height);
         scroll.auto_shrink(false).stick_to_bottom(true).show(ui, |ui| {
-            let style = RoundStyle {
-                font: TextStyle::Body.resolve(ui.style()),
-                round: colours::round,
-                plain: ui.visuals().text_color(),
-                ghost: colours::ghost(ui.visuals()),
-                colours: state.settings.colours,
-                ghosts: state.settings.ghosts,
-                refused: state.settings.refused,
-                wrap: ui.available_width(),
-            };
+            let font = TextStyle::Body.resolve(ui.style());
+            let style = RoundStyle::of(&state.settings, font, ui.available_width(), ui.visuals());
             // Columns justify what is in them; text is better left ragged.
             ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
                 ui.spacing_mut().item_spacing.y = 2.0;
@@ -152,15 +152,21 @@ fn lane(ui: &mut Ui, state: &State, race: &Race, way: Way, longest_ms: f64, text
     });
 }
 
+/// Adds to a column of figures, which end where those above and below end.
+fn right(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> Response) {
+    let size = vec2(COLUMN, ui.text_style_height(&TextStyle::Body));
+    ui.allocate_ui_with_layout(size, Layout::right_to_left(Align::Center), add);
+}
+
 /// The measured figures, the ways side by side.
 fn figures(ui: &mut Ui, race: &Race, ways: &[Way]) {
     let row = |ui: &mut Ui, name: &str, help: &str, value: &dyn Fn(&Lane) -> Option<String>| {
         ui.weak(name).on_hover_text(help);
         for &way in ways {
-            match value(race.lane(way)) {
+            right(ui, |ui| match value(race.lane(way)) {
                 Some(value) => ui.label(value),
                 None => ui.weak(strings::NOT_MEASURED),
-            };
+            });
         }
         ui.end_row();
     };
@@ -171,7 +177,7 @@ fn figures(ui: &mut Ui, race: &Race, ways: &[Way]) {
     Grid::new("race figures").num_columns(ways.len() + 1).spacing(vec2(28.0, 2.0)).striped(true).show(ui, |ui| {
         ui.weak("");
         for &way in ways {
-            ui.strong(words::way(way));
+            right(ui, |ui| ui.strong(words::way(way)));
         }
         ui.end_row();
         row(ui, words::DECODING, words::DECODING_HELP, &|lane| {

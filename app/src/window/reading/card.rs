@@ -9,7 +9,7 @@ use eframe::egui::{
 use engine::page::Status;
 use engine::region::Role;
 
-use super::texts::{Coloured, Texts};
+use super::texts::{Texts, Told};
 use super::underline::underlines;
 use super::{editor, table};
 use crate::window::action::{Action, Actions};
@@ -19,13 +19,13 @@ use crate::window::command::Command;
 use crate::window::hover_card;
 use crate::window::live::LiveRegion;
 use crate::window::project::{PageRegion, RegionId};
+use crate::window::record::record;
+use crate::window::round_marks::character_at;
 use crate::window::state::State;
 use crate::window::strings::{self, reading as words};
 
 /// Width of the stripe in the colour of the region's kind, points.
 const STRIPE: f32 = 3.0;
-/// How visible furniture is that the document leaves out.
-const DIMMED: f32 = 0.6;
 
 /// A region with its number in the reading order, from 1.
 #[derive(Clone, Copy)]
@@ -71,7 +71,6 @@ pub(super) fn show(ui: &mut Ui, state: &State, numbered: Numbered<'_>, actions: 
             ui.spacing_mut().item_spacing.y = 5.0;
             header(ui, state, numbered, &progress, actions);
             if is_left_out {
-                ui.multiply_opacity(DIMMED);
                 ui.label(RichText::new(words::LEFT_OUT).small().italics());
             }
             match &state.view.editing {
@@ -120,7 +119,7 @@ fn header(ui: &mut Ui, state: &State, numbered: Numbered<'_>, progress: &Progres
         ui.label(RichText::new(number.to_string()).strong());
         kind(ui, numbered, actions);
         if region.edit.is_some() {
-            ui.label(RichText::new(strings::status::EDITED).small().color(ui.visuals().hyperlink_color));
+            ui.label(RichText::new(strings::status::EDITED).small().color(colours::notable(ui.visuals())));
         } else {
             state_word(ui, progress);
         }
@@ -157,8 +156,11 @@ fn header(ui: &mut Ui, state: &State, numbered: Numbered<'_>, progress: &Progres
         && region.edit.is_none()
         && let Some(sentence) = words::trouble(status)
     {
-        let colour =
-            if matches!(status, Status::Failed(_)) { ui.visuals().error_fg_color } else { ui.visuals().warn_fg_color };
+        let colour = if matches!(status, Status::Failed(_)) {
+            colours::error(ui.visuals())
+        } else {
+            colours::warning(ui.visuals())
+        };
         ui.add(Words::new(RichText::new(sentence).small().color(colour)).wrap());
     }
 }
@@ -210,11 +212,11 @@ fn state_word(ui: &mut Ui, progress: &Progress<'_>) {
     let (word, colour) = match progress {
         Progress::NotRead => (strings::status::NOT_READ, visuals.weak_text_color()),
         Progress::Waiting => (strings::status::WAITING, visuals.weak_text_color()),
-        Progress::Reading => (strings::status::READING, visuals.hyperlink_color),
+        Progress::Reading => (strings::status::READING, colours::notable(visuals)),
         Progress::Ended(status) => {
             let colour = match status {
-                Status::Failed(_) => visuals.error_fg_color,
-                Status::Truncated | Status::LoopStopped | Status::Cancelled => visuals.warn_fg_color,
+                Status::Failed(_) => colours::error(visuals),
+                Status::Truncated | Status::LoopStopped | Status::Cancelled => colours::warning(visuals),
                 Status::Done | Status::Empty | Status::Picture => visuals.weak_text_color(),
             };
             (strings::status::ended(status), colour)
@@ -227,8 +229,12 @@ fn body(ui: &mut Ui, state: &State, numbered: Numbered<'_>, live: Option<&LiveRe
     let region = numbered.region;
     // While it waits to be read again, what was read before is still to be seen.
     if let Some(live) = live.filter(|live| live.begun().next().is_some()) {
-        let text = Texts::of(ui).live(ui, region, live, &state.settings);
-        return coloured(ui, &text, Some(live));
+        coloured(ui, state, region, &Told::live(live));
+        return;
+    }
+    if let Some(replay) = state.replay.as_ref().filter(|replay| replay.region == region.id) {
+        coloured(ui, state, region, &Told::replay(replay));
+        return;
     }
     let role = region.region.label.role();
     if role == Role::Table
@@ -240,12 +246,13 @@ fn body(ui: &mut Ui, state: &State, numbered: Numbered<'_>, live: Option<&LiveRe
         (Some(edit), _) => plain(ui, region, edit, actions),
         (None, Some(read)) if read.status == Status::Picture || role == Role::Figure => note(ui, words::picture(role)),
         (None, Some(read)) if read.status == Status::Empty => note(ui, words::NO_INK),
-        (None, Some(read)) if state.settings.colours => {
-            let text = Texts::of(ui).read(ui, region, read, &state.settings);
-            // A record may be missing, as in a project of which only the texts were kept.
-            if text.is_empty() { plain(ui, region, &read.text, actions) } else { coloured(ui, &text, None) }
+        (None, Some(read)) => {
+            // A record may still be unpacked, or missing, as in a project of which only the texts were kept.
+            let record = state.settings.colours.then(|| record(ui.ctx(), &read.detail)).flatten();
+            if !record.is_some_and(|record| coloured(ui, state, region, &Told::read(&read.detail, &record))) {
+                plain(ui, region, &read.text, actions);
+            }
         }
-        (None, Some(read)) => plain(ui, region, &read.text, actions),
         (None, None) if role == Role::Figure => note(ui, words::picture(role)),
         (None, None) => {}
     }
@@ -268,39 +275,26 @@ fn plain(ui: &mut Ui, region: &PageRegion, text: &str, actions: &mut Actions) {
     }
 }
 
-/// A text with its rounds. It is not to be selected: refused drafts among it are not the region's text.
-fn coloured(ui: &mut Ui, text: &Coloured, live: Option<&LiveRegion>) {
+/// A text with its rounds, if it says anything. It is not to be selected: refused drafts among it are not the region's
+/// text.
+fn coloured(ui: &mut Ui, state: &State, region: &PageRegion, told: &Told<'_>) -> bool {
+    let text = Texts::of(ui).laid_out(ui, region, told, &state.settings);
     if text.is_empty() {
-        return;
+        return false;
     }
     let label = Words::new(Arc::clone(&text.galley)).selectable(false);
     let (at, galley, response) = label.layout_in_ui(ui);
     response.widget_info(|| WidgetInfo::labeled(eframe::egui::Role::Label, true, galley.text()));
     if !ui.is_rect_visible(response.rect) {
-        return;
+        return true;
     }
-    let marks = text.marks.iter().map(|(rect, round, kind)| (rect.translate(at.to_vec2()), *round, *kind)).collect();
-    underlines(ui, ui.clip_rect(), marks);
+    underlines(ui, ui.clip_rect(), text.marks.iter().map(|mark| mark.translate(at.to_vec2())));
     ui.painter().galley(at, Arc::clone(&galley), ui.visuals().text_color());
-    let card = response.hover_pos().and_then(|pointer| text.card(character_at(&galley, pointer - at)?, live));
-    if let Some(card) = card {
+    let under = response.hover_pos().and_then(|pointer| character_at(&galley, (pointer - at).to_pos2()));
+    if let Some(card) = under.and_then(|character| text.card(told, character)) {
         response.on_hover_ui_at_pointer(|ui| hover_card::show(ui, &card));
     }
-}
-
-/// The character under a point of a galley; none beside the text.
-fn character_at(galley: &eframe::egui::Galley, point: eframe::egui::Vec2) -> Option<usize> {
-    let mut before = 0;
-    for row in &galley.rows {
-        if (row.min_y()..row.max_y()).contains(&point.y) {
-            let x = point.x - row.pos.x;
-            let at =
-                row.glyphs.iter().position(|glyph| (glyph.pos.x..glyph.pos.x + glyph.advance_width).contains(&x))?;
-            return Some(before + at);
-        }
-        before += row.char_count_including_newline().0;
-    }
-    None
+    true
 }
 
 /// Draws what follows the pointer while a card is moved.

@@ -3,10 +3,11 @@
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{FontId, Response, RichText, Role, Sense, Stroke, TextFormat, TextStyle, Ui, WidgetInfo, vec2};
 
-use super::underline::{Kind, underlines};
+use super::underline::underlines;
 use crate::window::action::Actions;
 use crate::window::colours;
 use crate::window::command::Command;
+use crate::window::round_marks::{Kind, Mark};
 use crate::window::state::State;
 use crate::window::strings::reading as words;
 
@@ -54,7 +55,7 @@ fn swatch(ui: &mut Ui, round: u32, font: &FontId) {
 fn sample(ui: &mut Ui, word: &str, kind: Kind, font: &FontId) -> Response {
     let mut format = TextFormat::simple(font.clone(), colours::ghost(ui.visuals()));
     if kind == Kind::Rejected {
-        format.color = colours::REJECTED.gamma_multiply(0.8);
+        format.color = colours::refused(ui.visuals());
         format.strikethrough = Stroke::new(1.0, colours::REJECTED);
     } else {
         format.italics = true;
@@ -69,7 +70,7 @@ fn marked(ui: &mut Ui, job: LayoutJob, width: f32, round: u32, kind: Kind, name:
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     // What was refused stands before the bar, and the bar before the correction.
     let shift = if kind == Kind::Rejected { vec2(rect.width() + 3.0, 0.0) } else { vec2(0.0, 0.0) };
-    underlines(ui, rect.expand(6.0), vec![(rect.translate(shift), round, kind)]);
+    underlines(ui, rect.expand(6.0), [Mark { rect: rect.translate(shift), round, kind }]);
     let at = rect.center_top() - vec2(text.size().x / 2.0, 0.0);
     ui.painter().galley(at, text, ui.visuals().text_color());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, name));

@@ -5,6 +5,7 @@ use eframe::egui::{DragAndDrop, Id, Rect, Stroke, Ui, vec2};
 use super::card::{self, Dragged, Numbered};
 use super::column::{Column, Shown, Target};
 use crate::window::action::{Action, Actions};
+use crate::window::colours;
 use crate::window::live::Live;
 use crate::window::project::{Page, RegionId};
 use crate::window::state::State;
@@ -63,10 +64,10 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
         return;
     };
     if let Some(error) = &page.error {
-        ui.colored_label(ui.visuals().error_fg_color, error);
+        ui.colored_label(colours::error(ui.visuals()), error);
     }
     if let Some(notice) = &page.notice {
-        ui.colored_label(ui.visuals().warn_fg_color, notice);
+        ui.colored_label(colours::warning(ui.visuals()), notice);
     }
     if page.regions.is_empty() {
         ui.weak(if page.detected { words::NO_REGIONS } else { words::NOT_DETECTED });

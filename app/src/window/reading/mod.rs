@@ -3,6 +3,7 @@
 mod card;
 mod column;
 mod editor;
+mod epoch;
 mod figure;
 mod legend;
 mod live;
@@ -11,7 +12,7 @@ mod rendered;
 mod source;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod texts;
 mod underline;
 

@@ -6,6 +6,7 @@ use engine::export::Block;
 use super::column::Column;
 use super::rendered::{Rendered, Scope, rendered};
 use super::{figure, table};
+use crate::window::colours;
 use crate::window::project::PageKey;
 use crate::window::state::State;
 use crate::window::strings::reading as words;
@@ -86,7 +87,7 @@ fn draw(ui: &mut Ui, state: &State, rendered: &Rendered, at: usize, block: &Bloc
             }
         }
         Block::Figure { page, region, caption } => draw_figure(ui, state, *page, *region, caption.as_deref()),
-        Block::Notice(text) => drop(wrapped(ui, RichText::new(text).color(ui.visuals().warn_fg_color))),
+        Block::Notice(text) => drop(wrapped(ui, RichText::new(text).color(colours::warning(ui.visuals())))),
     }
     // The end of a list.
     let next = rendered.blocks.get(at + 1);

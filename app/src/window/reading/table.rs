@@ -8,6 +8,8 @@ use eframe::egui::{
 };
 use engine::assemble::{Place, Table};
 
+use super::epoch::Epoch;
+
 /// Room between a cell's text and its lines, points.
 const PADDING: Vec2 = vec2(6.0, 4.0);
 /// A column is not made narrower than this for the sake of the others, points.
@@ -31,8 +33,9 @@ struct Cell {
 }
 
 /// What a layout depends on beside the table.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, PartialEq)]
 struct Look {
+    epoch: Epoch,
     width: f32,
     pixels_per_point: f32,
     font: f32,
@@ -87,6 +90,7 @@ pub(super) fn parsed(ui: &Ui, text: &str) -> Option<Arc<Table>> {
 fn laid_out(ui: &Ui, table: &Table) -> Arc<Layout> {
     type Layouts = Arc<Mutex<Vec<Arc<Layout>>>>;
     let look = Look {
+        epoch: Epoch::now(ui),
         width: ui.available_width(),
         pixels_per_point: ui.pixels_per_point(),
         font: TextStyle::Body.resolve(ui.style()).size,

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use eframe::egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase, Vec2, vec2};
+use eframe::egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, Shape, Theme, TouchPhase, Vec2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use engine::decode::Origin;
 use engine::event::Piece;
-use engine::page::{Status, Timings};
+use engine::page::Status;
 use engine::region::{Label, Line, Rect, Region};
 use engine::worker::Source;
 
@@ -18,6 +18,7 @@ use crate::window::command::Command;
 use crate::window::detail::{Contents, Detail};
 use crate::window::log::{RequestLog, Step, What};
 use crate::window::project::{DocumentState, Page, PageKey, PageRegion, Project, RegionId, RegionRead};
+use crate::window::replay::{Replay, ReplayAsk};
 use crate::window::state::{ReadingTab, State};
 
 const SIZE: Vec2 = vec2(420.0, 620.0);
@@ -47,7 +48,7 @@ pub(super) fn log(text: &str, bounds: Rect) -> RequestLog {
         let accepted = if refused { 1 } else { 2 };
         steps.push(step(What::Committed { round, drafted: 2, accepted, tokens: 3, forwards: 2, pieces }));
     }
-    RequestLog { bounds, steps, status: Some(Status::Done), timings: Timings::default() }
+    RequestLog { bounds, steps, status: Some(Status::Done), ..RequestLog::default() }
 }
 
 pub(super) fn read(status: Status, text: &str, logs: Vec<RequestLog>) -> Option<Arc<RegionRead>> {
@@ -63,7 +64,7 @@ pub(super) const TABLE: &str = "<table><tr><th rowspan=2>Drug</th><th colspan=2>
                                 <tr><td>75 mg</td><td>150 mg</td></tr></table>";
 
 /// A page with regions of every kind and in every state.
-pub(super) fn sample() -> State {
+pub(in crate::window) fn sample() -> State {
     let mut state = State::default();
     let document = state.project.add("report.pdf".to_owned(), Source::Path("report.pdf".into()));
     let page = regions(&mut state.project);
@@ -80,7 +81,7 @@ pub(super) fn sample() -> State {
 }
 
 /// The page while its last region is being read and the one before waits.
-pub(super) fn sample_live() -> State {
+pub(in crate::window) fn sample_live() -> State {
     let mut state = sample();
     let waiting = id(&state, 8);
     let reading = id(&state, 9);
@@ -138,7 +139,7 @@ fn regions(project: &mut Project) -> Page {
     }
 }
 
-pub(super) fn id(state: &State, at: usize) -> RegionId {
+pub(in crate::window) fn id(state: &State, at: usize) -> RegionId {
     state.page().map_or(RegionId(0), |page| page.regions[at].id)
 }
 
@@ -388,4 +389,49 @@ fn the_pane_follows_what_is_being_read() {
     pane.harness.event(wheel(-3000.0));
     pane.harness.run_steps(30);
     assert!(pane.has("draft behind it"));
+}
+
+#[test]
+fn a_replay_is_seen_in_the_card_of_its_region() {
+    let mut state = sample();
+    let third = id(&state, 2);
+    let whole = format!("{PARAGRAPH} A second line goes on with it here.");
+    let logs = state.page().and_then(|page| page.regions[2].read.as_ref()).map(|read| read.detail.logs());
+    let mut replay = Replay::open(third, logs.unwrap_or_default());
+    replay.ask(ReplayAsk::Seek(2));
+    state.replay = Some(replay);
+    let mut pane = Pane::new(state);
+    // One round of three words; of the region's text nothing else.
+    assert!(pane.has("The scan shows ") && !pane.has(&whole));
+    assert!(pane.has("A title of the report"), "other cards stay as they are");
+    if let Some(replay) = &mut pane.harness.state_mut().replay {
+        replay.ask(ReplayAsk::Seek(usize::MAX));
+    }
+    pane.harness.run_steps(2);
+    assert!(pane.has(&whole));
+    pane.harness.state_mut().replay = None;
+    pane.harness.run_steps(2);
+    assert!(pane.has(&whole));
+}
+
+/// egui draws letters from a texture that it makes anew with the theme; what was laid out before points at other letters.
+#[test]
+fn kept_layouts_do_not_outlive_their_letters() {
+    let mut pane = Pane::new(sample());
+    for theme in [Theme::Light, Theme::Dark, Theme::Light] {
+        pane.harness.ctx.set_theme(theme);
+        pane.harness.run_steps(4);
+        let mut seen = 0;
+        for shape in &pane.harness.output().shapes {
+            let Shape::Text(text) = &shape.shape else { continue };
+            let anew = pane.harness.ctx.fonts_mut(|fonts| fonts.layout_job((*text.galley.job).clone()));
+            for (row, anew) in text.galley.rows.iter().zip(&anew.rows) {
+                for (glyph, anew) in row.glyphs.iter().zip(&anew.glyphs) {
+                    assert_eq!(glyph.uv_rect, anew.uv_rect, "{:?} of {:?}", glyph.chr, text.galley.text());
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 300, "{seen}");
+    }
 }

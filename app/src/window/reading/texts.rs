@@ -3,15 +3,18 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use eframe::egui::{Galley, Id, Rect, TextStyle, Ui, pos2};
+use eframe::egui::{Galley, Id, TextStyle, Ui};
 use engine::region::{Label, Region, Role};
 
-use super::underline::{Kind, Mark};
-use crate::window::colours;
+use super::epoch::Epoch;
+use crate::window::detail::Detail;
 use crate::window::hover_card::Card;
 use crate::window::live::LiveRegion;
 use crate::window::log::{LiveText, RequestLog};
-use crate::window::project::{PageRegion, RegionId, RegionRead};
+use crate::window::project::{PageRegion, RegionId};
+use crate::window::record::Record;
+use crate::window::replay::Replay;
+use crate::window::round_marks::{Mark, marks};
 use crate::window::round_text::{RoundSpans, RoundStyle, layout_joined};
 use crate::window::settings::Settings;
 
@@ -21,20 +24,29 @@ const KEPT: usize = 96;
 /// Height of a line in sizes of its font: underlines need room.
 const LINE_HEIGHT: f32 = 1.5;
 
+/// What there is to tell of a region: its requests with their texts.
+pub(super) struct Told<'a> {
+    requests: Vec<(&'a RequestLog, &'a LiveText)>,
+    source: Source,
+}
+
+/// Where a text comes from, and how far it is.
+#[derive(Clone, Debug, PartialEq)]
+enum Source {
+    /// A region that is being read, and what was seen of it.
+    Live { seen: usize },
+    /// A replay after so many steps.
+    Replay { at: usize },
+    /// A finished region.
+    Read(Detail),
+}
+
 /// A region's text with its colours.
 pub(super) struct Coloured {
     pub(super) galley: Arc<Galley>,
     /// From the galley's corner.
     pub(super) marks: Vec<Mark>,
     spans: Vec<RoundSpans>,
-    /// The record of a finished region; a region that is being read has it in the state.
-    record: Option<Arc<Record>>,
-}
-
-/// A finished region's requests.
-struct Record {
-    logs: Vec<RequestLog>,
-    texts: Vec<LiveText>,
 }
 
 /// The cache. Cheap to clone.
@@ -48,20 +60,17 @@ struct Cache {
 }
 
 struct Entry {
-    /// What `record` was unpacked from.
-    read: Option<Arc<RegionRead>>,
-    record: Option<Arc<Record>>,
     look: Look,
     coloured: Arc<Coloured>,
     used: u64,
 }
 
-/// All that a layout depends on beside the record.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// All that a layout depends on.
+#[derive(Clone, Debug, PartialEq)]
 struct Look {
+    source: Source,
+    epoch: Epoch,
     label: Label,
-    /// Steps seen of a region that is being read.
-    steps: usize,
     wrap: f32,
     pixels_per_point: f32,
     font: f32,
@@ -71,66 +80,44 @@ struct Look {
     refused: bool,
 }
 
+impl<'a> Told<'a> {
+    /// Of a region that is being read.
+    pub(super) fn live(live: &'a LiveRegion) -> Self {
+        let seen = live.begun().map(|request| 1 + request.log.steps.len() + usize::from(request.log.status.is_some()));
+        let requests = live.begun().map(|request| (&request.log, &request.text)).collect();
+        Self { requests, source: Source::Live { seen: seen.sum() } }
+    }
+
+    /// Of a region that is played again.
+    pub(super) fn replay(replay: &'a Replay) -> Self {
+        Self { requests: replay.requests().collect(), source: Source::Replay { at: replay.at() } }
+    }
+
+    /// Of a region that was read.
+    pub(super) fn read(detail: &Detail, record: &'a Record) -> Self {
+        let requests = record.requests.iter().map(|(log, text)| (log, text)).collect();
+        Self { requests, source: Source::Read(detail.clone()) }
+    }
+}
+
 impl Texts {
     /// The window's.
     pub(super) fn of(ui: &Ui) -> Self {
         ui.data_mut(|data| data.get_temp_mut_or_default::<Self>(Id::unique("reading texts")).clone())
     }
 
-    /// The text of a region that is being read.
-    pub(super) fn live(&self, ui: &Ui, region: &PageRegion, live: &LiveRegion, settings: &Settings) -> Arc<Coloured> {
-        let steps = live.begun().map(|request| 1 + request.log.steps.len() + usize::from(request.log.status.is_some()));
-        let look = Look::new(ui, &region.region, settings, 1 + steps.sum::<usize>());
-        self.entry(region.id, None, look, |_| {
-            let requests: Vec<_> = live.begun().map(|request| (request.log.bounds, &request.text)).collect();
-            (Arc::new(lay_out(ui, &region.region, &requests, settings, None)), None)
-        })
-    }
-
-    /// The text of a region that was read.
-    pub(super) fn read(
-        &self,
-        ui: &Ui,
-        region: &PageRegion,
-        read: &Arc<RegionRead>,
-        settings: &Settings,
-    ) -> Arc<Coloured> {
-        let look = Look::new(ui, &region.region, settings, 0);
-        self.entry(region.id, Some(read), look, |record| {
-            let record = record.unwrap_or_else(|| Arc::new(Record::unpack(read)));
-            let bounds = record.logs.iter().map(|log| log.bounds);
-            let requests: Vec<_> = bounds.zip(&record.texts).collect();
-            let coloured = lay_out(ui, &region.region, &requests, settings, Some(Arc::clone(&record)));
-            (Arc::new(coloured), Some(record))
-        })
-    }
-
-    fn entry(
-        &self,
-        id: RegionId,
-        read: Option<&Arc<RegionRead>>,
-        look: Look,
-        lay_out: impl FnOnce(Option<Arc<Record>>) -> (Arc<Coloured>, Option<Arc<Record>>),
-    ) -> Arc<Coloured> {
+    /// The text of a region.
+    pub(super) fn laid_out(&self, ui: &Ui, region: &PageRegion, told: &Told<'_>, settings: &Settings) -> Arc<Coloured> {
         let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         cache.clock += 1;
         let now = cache.clock;
-        let is_same = |entry: &Entry| match (&entry.read, read) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            (None, None) => true,
-            _ => false,
-        };
-        let mut record = None;
-        if let Some(entry) = cache.entries.get_mut(&id).filter(|entry| is_same(entry)) {
+        let look = Look::new(ui, &region.region, told, settings);
+        if let Some(entry) = cache.entries.get_mut(&region.id).filter(|entry| entry.look == look) {
             entry.used = now;
-            if entry.look == look {
-                return Arc::clone(&entry.coloured);
-            }
-            record.clone_from(&entry.record);
+            return Arc::clone(&entry.coloured);
         }
-        let (coloured, record) = lay_out(record);
-        let entry = Entry { read: read.cloned(), record, look, coloured: Arc::clone(&coloured), used: now };
-        cache.entries.insert(id, entry);
+        let coloured = Arc::new(lay_out(ui, &region.region, &told.requests, settings));
+        cache.entries.insert(region.id, Entry { look, coloured: Arc::clone(&coloured), used: now });
         if cache.entries.len() > KEPT
             && let Some(oldest) = cache.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(id, _)| *id)
         {
@@ -141,10 +128,11 @@ impl Texts {
 }
 
 impl Look {
-    fn new(ui: &Ui, region: &Region, settings: &Settings, steps: usize) -> Self {
+    fn new(ui: &Ui, region: &Region, told: &Told<'_>, settings: &Settings) -> Self {
         Self {
+            source: told.source.clone(),
+            epoch: Epoch::now(ui),
             label: region.label,
-            steps,
             wrap: ui.available_width(),
             pixels_per_point: ui.pixels_per_point(),
             font: TextStyle::Body.resolve(ui.style()).size,
@@ -156,27 +144,11 @@ impl Look {
     }
 }
 
-impl Record {
-    fn unpack(read: &RegionRead) -> Self {
-        let logs = read.detail.unpack().logs;
-        let texts = logs.iter().map(|log| LiveText::after(&log.steps)).collect();
-        Self { logs, texts }
-    }
-}
-
 impl Coloured {
     /// What is known of a character of the layout.
-    pub(super) fn card(&self, character: usize, live: Option<&LiveRegion>) -> Option<Card> {
-        let (request, at) = self
-            .spans
-            .iter()
-            .enumerate()
-            .find_map(|(request, spans)| Some((request, spans.committed_at(character)?)))?;
-        match (&self.record, live) {
-            (Some(record), _) => Card::of(record.logs.get(request)?, record.texts.get(request)?, at),
-            (None, Some(live)) => live.begun().nth(request).and_then(|live| Card::of(&live.log, &live.text, at)),
-            (None, None) => None,
-        }
+    pub(super) fn card(&self, told: &Told<'_>, character: usize) -> Option<Card> {
+        let mut requests = self.spans.iter().zip(&told.requests);
+        requests.find_map(|(spans, (log, text))| Card::of(log, text, spans.committed_at(character)?))
     }
 
     /// Whether it says anything.
@@ -185,36 +157,22 @@ impl Coloured {
     }
 }
 
-fn lay_out(
-    ui: &Ui,
-    region: &Region,
-    requests: &[(engine::region::Rect, &LiveText)],
-    settings: &Settings,
-    record: Option<Arc<Record>>,
-) -> Coloured {
+fn lay_out(ui: &Ui, region: &Region, requests: &[(&RequestLog, &LiveText)], settings: &Settings) -> Coloured {
     let monospace = region.preformatted || region.label.role() == Role::Formula;
     let font = if monospace { TextStyle::Monospace } else { TextStyle::Body };
-    let style = RoundStyle {
-        font: font.resolve(ui.style()),
-        round: colours::round,
-        plain: ui.visuals().text_color(),
-        ghost: colours::ghost(ui.visuals()),
-        colours: settings.colours,
-        ghosts: settings.ghosts,
-        refused: settings.refused,
-        wrap: ui.available_width(),
-    };
-    let texts = requests.iter().enumerate().map(|(at, (bounds, text))| {
+    let style = RoundStyle::of(settings, font.resolve(ui.style()), ui.available_width(), ui.visuals());
+    let texts = requests.iter().enumerate().map(|(at, (log, text))| {
         let before = at.checked_sub(1).and_then(|before| requests.get(before));
-        (before.map_or("", |(above, before)| separator(region, *above, before, *bounds)), *text)
+        (before.map_or("", |(above, before)| separator(region, above.bounds, before, log.bounds)), *text)
     });
     let (mut job, spans) = layout_joined(texts, &style, ui.visuals());
     for section in &mut job.sections {
         section.format.line_height = Some(style.font.size * LINE_HEIGHT);
     }
     let galley = ui.painter().layout_job(job);
-    let marks = if settings.colours { marks(&galley, &spans, requests) } else { Vec::new() };
-    Coloured { galley, marks, spans, record }
+    let texts = requests.iter().map(|(_, text)| *text);
+    let marks = if settings.colours { marks(&galley, texts.zip(&spans)) } else { Vec::new() };
+    Coloured { galley, marks, spans }
 }
 
 /// What stands between the answers of two requests of a region.
@@ -240,49 +198,6 @@ fn separator(
         None => "",
         Some(_) => " ",
     }
-}
-
-/// The marks of a laid-out text, row by row.
-fn marks(galley: &Galley, spans: &[RoundSpans], requests: &[(engine::region::Rect, &LiveText)]) -> Vec<Mark> {
-    let mut pieces: Vec<(std::ops::Range<usize>, u32, Kind)> = Vec::new();
-    for (spans, (_, text)) in spans.iter().zip(requests) {
-        for ((run, range), rejected) in text.runs.iter().zip(&spans.runs).zip(&spans.rejected) {
-            if rejected.is_some() || run.rejected.is_some() {
-                pieces.push((range.clone(), run.round, Kind::Rejected));
-            }
-            pieces.push((range.clone(), run.round, Kind::Round));
-        }
-        pieces.push((spans.ghost.clone(), 0, Kind::Ghost));
-    }
-    pieces.retain(|(range, ..)| !range.is_empty());
-    let mut marks = Vec::new();
-    let mut first = 0;
-    let mut row_start = 0;
-    for row in &galley.rows {
-        let row_end = row_start + row.glyphs.len();
-        while pieces.get(first).is_some_and(|(range, ..)| range.end <= row_start) {
-            first += 1;
-        }
-        for (range, round, kind) in pieces.iter().skip(first).take_while(|(range, ..)| range.start < row_end) {
-            let (from, to) =
-                (range.start.max(row_start) - row_start, range.end.min(row_end).max(row_start) - row_start);
-            let (Some(left), Some(right)) = (row.glyphs.get(from), to.checked_sub(1).and_then(|at| row.glyphs.get(at)))
-            else {
-                continue;
-            };
-            if *kind == Kind::Rejected && range.start < row_start {
-                continue; // The bar stands where the correction begins.
-            }
-            let x = row.pos.x + left.pos.x..row.pos.x + right.pos.x + right.advance_width;
-            marks.push((
-                Rect::from_min_max(pos2(x.start, row.pos.y), pos2(x.end, row.pos.y + row.size.y)),
-                *round,
-                *kind,
-            ));
-        }
-        row_start = row_end + usize::from(row.ends_with_newline);
-    }
-    marks
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A bar for each round: drafted as an outline, what stood of it filled, the verifier's own token as a cap.
 
 use eframe::egui::{
-    Align2, Color32, FontId, Id, Painter, Rect, Role, ScrollArea, Sense, Shape, Stroke, StrokeKind, Ui, Vec2, Visuals,
-    WidgetInfo, pos2, vec2,
+    Align2, Color32, FontId, Id, Label, Painter, Rect, RichText, Role, ScrollArea, Sense, Shape, Stroke, StrokeKind,
+    Ui, Vec2, Visuals, WidgetInfo, pos2, vec2,
 };
 
 use super::chart::{Bar, Chart, Ending};
@@ -24,6 +24,8 @@ const LOWEST: u32 = 4;
 const FOOT: f32 = 7.0;
 /// Space on the left, for the scale.
 const SCALE: f32 = 24.0;
+/// From this height on there is room for both ends of the scale.
+const TWO_NUMBERS: f32 = 28.0;
 /// From this height on there is room for the legend.
 const LEGEND: f32 = 100.0;
 
@@ -41,7 +43,7 @@ pub(super) fn show(
             Some(bar) => {
                 ui.horizontal(|ui| {
                     ui.add_space(SCALE);
-                    ui.small(chart.describe(bar));
+                    ui.add(Label::new(RichText::new(chart.describe(bar)).small()).truncate());
                 });
             }
             None => legend(ui, chart.figures.drafts()),
@@ -167,10 +169,10 @@ impl Drawing<'_> {
         let outline = Stroke::new(1.0, colours::outline(self.visuals));
         let (drafted, tokens) = (bar.counts.drafted, bar.counts.tokens);
         // The draft forward's own token, then its drafts.
-        let whole = self.part(left, 0, if drafted > 0 { drafted + 1 } else { tokens });
+        let whole = self.part(left, 0, if drafted > 0 { drafted.saturating_add(1) } else { tokens });
         if done {
             let ending = bar.ending();
-            let stood = tokens - u32::from(ending.is_some());
+            let stood = tokens.saturating_sub(u32::from(ending.is_some()));
             let filled = self.part(left, 0, stood);
             self.painter.rect_filled(filled, 1.0, colour);
             if bar.counts.round == 0 {
@@ -262,7 +264,9 @@ impl Drawing<'_> {
     fn ruler(&self, painter: &Painter, left: f32, tallest: u32) {
         let (font, colour) = (FontId::proportional(10.0), self.visuals.weak_text_color());
         let end = left + SCALE - 4.0;
-        for (tokens, align) in [(tallest, Align2::RIGHT_TOP), (0, Align2::RIGHT_BOTTOM)] {
+        let numbers = [(tallest, Align2::RIGHT_TOP), (0, Align2::RIGHT_BOTTOM)];
+        let room = if self.area.height() < TWO_NUMBERS { 1 } else { 2 };
+        for (tokens, align) in numbers.into_iter().take(room) {
             let y = self.area.bottom() - tokens as f32 * self.unit;
             painter.text(pos2(end, y), align, words::scale(tokens), font.clone(), colour);
         }

@@ -93,10 +93,10 @@ fn add(tally: &mut Tally, log: &RequestLog) {
         if counts.round == 0 {
             tally.prefill_tokens += counts.tokens as usize;
         }
-        tally.forwards += counts.forwards;
+        tally.forwards = tally.forwards.saturating_add(counts.forwards);
         if counts.drafted > 0 {
             tally.verified_rounds += 1;
-            tally.accepted += kept(&counts);
+            tally.accepted = tally.accepted.saturating_add(kept(&counts));
         }
     }
 }
@@ -139,7 +139,7 @@ impl Chart {
     /// A round in one sentence.
     pub(crate) fn describe(&self, bar: &Bar) -> String {
         let request = (self.figures.tally.requests > 1).then_some(bar.request + 1);
-        let forwards = (bar.counts.forwards > 0).then(|| (bar.forwards_before + 1, bar.last_forward()));
+        let forwards = (bar.counts.forwards > 0).then(|| (bar.forwards_before.saturating_add(1), bar.last_forward()));
         words::round(request, &bar.counts, bar.kept(), bar.ending(), forwards)
     }
 }

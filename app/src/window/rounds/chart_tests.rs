@@ -1,6 +1,7 @@
 use engine::page::Status;
 
 use super::*;
+use crate::window::log::What;
 use crate::window::rounds::testing::{request, round};
 
 fn chart(logs: &[RequestLog]) -> Chart {
@@ -83,4 +84,14 @@ fn counts_beyond_all_measure_do_no_harm() {
     let chart = chart(&[request([round(5.0, 0, 0, 0, 0), round(5.0, 1, u32::MAX, u32::MAX, 0)])]);
     assert_eq!(chart.tallest(), u32::MAX);
     assert_eq!(chart.figures.tally.accepted, 0);
+
+    let mut wild = request((0..3).map(|n| round(5.0, n, u32::MAX, u32::MAX, u32::MAX)));
+    for step in &mut wild.steps {
+        if let What::Committed { forwards, .. } = &mut step.what {
+            *forwards = u32::MAX;
+        }
+    }
+    let chart = self::chart(&[wild]);
+    assert_eq!((chart.figures.tally.forwards, chart.figures.tally.accepted), (u32::MAX, u32::MAX));
+    assert!(chart.bars.iter().all(|bar| !chart.describe(bar).is_empty()));
 }

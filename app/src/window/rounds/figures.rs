@@ -1,10 +1,21 @@
 //! The figures of a region, and where its time went.
 
-use eframe::egui::{Grid, Rect, Sense, Ui, pos2, vec2};
+use eframe::egui::{Grid, Rect, Sense, TextStyle, Ui, pos2, vec2};
 
 use super::{Figures, total_ms};
 use crate::window::colours;
 use crate::window::strings::{self, rounds as words};
+
+/// From this width on there are two columns of figures.
+const TWO_COLUMNS: f32 = 296.0;
+/// Space between rows.
+const GAP: f32 = 2.0;
+
+/// As many whole rows of figures as fit into a height.
+pub(super) fn whole_rows(ui: &Ui, height: f32) -> f32 {
+    let row = ui.spacing().interact_size.y.max(ui.text_style_height(&TextStyle::Body)) + GAP;
+    (height / row).floor() * row
+}
 
 /// Draws the figures.
 pub(super) fn show(ui: &mut Ui, figures: &Figures) {
@@ -25,12 +36,19 @@ pub(super) fn show(ui: &mut Ui, figures: &Figures) {
             figure(words::RATE, figures.ended.decode_rate().map(|rate| format!("{rate:.0}")), words::RATE_HELP),
         ],
     ];
-    Grid::new("figures").num_columns(4).spacing(vec2(12.0, 2.0)).show(ui, |ui| {
+    // A narrow panel has them one below the other.
+    let narrow = ui.available_width() < TWO_COLUMNS;
+    Grid::new("figures").num_columns(if narrow { 2 } else { 4 }).spacing(vec2(12.0, GAP)).show(ui, |ui| {
         for row in rows {
             for figure in row {
                 figure.show(ui);
+                if narrow {
+                    ui.end_row();
+                }
             }
-            ui.end_row();
+            if !narrow {
+                ui.end_row();
+            }
         }
         figure(words::FORWARDS, Some(tally.forwards.to_string()), words::FORWARDS_HELP).show(ui);
         ui.end_row();

@@ -17,11 +17,15 @@ use super::detail::Detail;
 use super::live::LiveRegion;
 use super::log::RequestLog;
 use super::project::{PageRegion, RegionId};
+use super::record::record;
 use super::state::State;
 use super::strings::{self, rounds as words};
 
 /// Width of the figures beside the bars.
 const FIGURES: f32 = 316.0;
+/// Height of all figures above the bars, and what the bars keep.
+const FIGURES_HEIGHT: f32 = 152.0;
+const BARS: f32 = 84.0;
 /// From this width on the figures stand beside the bars, below it above them.
 const WIDE: f32 = 560.0;
 /// Height of a row of controls.
@@ -35,7 +39,10 @@ pub(crate) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
     let live = in_line.filter(|live| live.begun().next().is_some());
     let chart = match (live, &region.read) {
         (Some(live), _) => Arc::new(Chart::of(logs_of(live))),
-        (None, Some(read)) => recorded(ui, region.id, &read.detail),
+        (None, Some(read)) => match recorded(ui, region.id, &read.detail) {
+            Some(chart) => chart,
+            None => return hint(ui, words::LOADING),
+        },
         (None, None) if in_line.is_some() => return hint(ui, words::WAITING),
         (None, None) => return hint(ui, words::NOT_READ),
     };
@@ -58,16 +65,22 @@ pub(crate) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
     let body = space.with_max_y((space.bottom() - controls).max(space.top()));
     if space.width() >= WIDE {
         let middle = body.left() + FIGURES;
-        within(ui, body.with_max_x(middle - 12.0), |ui| {
+        let height =
+            if body.height() < FIGURES_HEIGHT { figures::whole_rows(ui, body.height()) } else { body.height() };
+        within(ui, body.with_max_x(middle - 12.0).with_max_y(body.top() + height), |ui| {
             ScrollArea::vertical().id_salt("figures").show(ui, |ui| figures::show(ui, &chart.figures));
         });
         within(ui, body.with_min_x(middle), |ui| bars::show(ui, region.id, &chart, live.is_none(), replay, actions));
     } else {
-        // The bars keep at least the lower half.
-        let middle = body.center().y;
-        within(ui, body.with_max_y(middle), |ui| {
-            ScrollArea::vertical().id_salt("figures").show(ui, |ui| figures::show(ui, &chart.figures));
-        });
+        // Where there is no room for both, the bars stay.
+        let room = (body.height() - BARS).min(FIGURES_HEIGHT);
+        let height = if room < FIGURES_HEIGHT { figures::whole_rows(ui, room.max(0.0)) } else { room };
+        let middle = body.top() + height;
+        if height > 0.0 {
+            within(ui, body.with_max_y(middle), |ui| {
+                ScrollArea::vertical().id_salt("figures").show(ui, |ui| figures::show(ui, &chart.figures));
+            });
+        }
         within(ui, body.with_min_y(middle), |ui| bars::show(ui, region.id, &chart, live.is_none(), replay, actions));
     }
     if live.is_none() {
@@ -101,27 +114,28 @@ fn within(ui: &mut Ui, part: Rect, add: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// The rounds of a finished region. They are unpacked once for the region one looks at.
-fn recorded(ui: &Ui, region: RegionId, detail: &Detail) -> Arc<Chart> {
+/// The rounds of a finished region, counted once for the region one looks at; none while its record is being unpacked.
+fn recorded(ui: &Ui, region: RegionId, detail: &Detail) -> Option<Arc<Chart>> {
     #[derive(Clone)]
-    struct Unpacked {
+    struct Counted {
         region: RegionId,
         /// Kept, so that no other record can come to lie at its address.
         detail: Detail,
         chart: Arc<Chart>,
     }
     let id = Id::unique("the rounds panel's record");
-    let known = ui.data(|data| data.get_temp::<Unpacked>(id));
+    let known = ui.data(|data| data.get_temp::<Counted>(id));
     if let Some(known) = known
         && known.region == region
         && std::ptr::eq(known.detail.bytes(), detail.bytes())
     {
-        return known.chart;
+        return Some(known.chart);
     }
-    let chart = Arc::new(Chart::of(detail.unpack().logs.iter().enumerate()));
-    let unpacked = Unpacked { region, detail: detail.clone(), chart: Arc::clone(&chart) };
-    ui.data_mut(|data| data.insert_temp(id, unpacked));
-    chart
+    let record = record(ui.ctx(), detail)?;
+    let chart = Arc::new(Chart::of(record.requests.iter().map(|(log, _)| log).enumerate()));
+    let counted = Counted { region, detail: detail.clone(), chart: Arc::clone(&chart) };
+    ui.data_mut(|data| data.insert_temp(id, counted));
+    Some(chart)
 }
 
 #[cfg(test)]

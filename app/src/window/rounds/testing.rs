@@ -34,7 +34,7 @@ pub(crate) fn round(at_ms: f64, round: u32, drafted: u32, accepted: u32, tokens:
 pub(crate) fn request(rounds: impl IntoIterator<Item = Vec<Step>>) -> RequestLog {
     let timings = Timings { vision_ms: 4.0, prefill_ms: 1.0, draft_ms: 12.0, verify_ms: 8.0 };
     let steps = rounds.into_iter().flatten().collect();
-    RequestLog { bounds: Rect::new(0, 0, 280, 28), steps, status: Some(Status::Done), timings }
+    RequestLog { bounds: Rect::new(0, 0, 280, 28), steps, status: Some(Status::Done), timings, ..RequestLog::default() }
 }
 
 /// The requests of a draft that is accepted now more, now less.

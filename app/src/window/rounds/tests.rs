@@ -33,6 +33,11 @@ impl Panel {
             told.borrow_mut().extend(actions.take());
         });
         harness.run();
+        // A large record is unpacked on a thread.
+        while harness.query_by_label(words::LOADING).is_some() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            harness.run();
+        }
         Self { harness, state, asked }
     }
 

@@ -8,6 +8,7 @@ use eframe::egui::{Color32, Rect, Ui};
 use eframe::egui_wgpu::RenderState;
 
 pub(super) use page::page;
+pub(crate) use page::release;
 
 use super::super::colours::Pattern;
 
@@ -56,4 +57,10 @@ pub(crate) fn highlights(ui: &Ui, clip: Rect, instances: Vec<Highlight>) {
     {
         ui.painter().with_clip_rect(clip).add(device::shape(clip, marks));
     }
+}
+
+/// Bytes of the tiles on the graphics device.
+#[cfg(test)]
+pub(crate) fn held(render_state: &RenderState) -> usize {
+    render_state.renderer.read().callback_resources.get::<page::Resources>().map_or(0, page::Resources::bytes)
 }

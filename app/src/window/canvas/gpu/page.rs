@@ -29,6 +29,31 @@ pub(in super::super) fn page(ui: &Ui, placement: Placement, pyramid: &Arc<Pyrami
     ui.painter().with_clip_rect(seen).add(shape(seen, callback));
 }
 
+/// Lets go of tiles whose pages are gone, where no page is drawn that would do so.
+pub(crate) fn release(ui: &Ui) {
+    ui.painter().add(shape(ui.clip_rect(), Release));
+}
+
+struct Release;
+
+impl CallbackTrait for Release {
+    fn prepare(
+        &self,
+        _: &wgpu::Device,
+        _: &wgpu::Queue,
+        _: &ScreenDescriptor,
+        _: &mut wgpu::CommandEncoder,
+        resources: &mut CallbackResources,
+    ) -> Vec<wgpu::CommandBuffer> {
+        if let Some(resources) = resources.get_mut::<Resources>() {
+            resources.forget_gone();
+        }
+        Vec::new()
+    }
+
+    fn paint(&self, _: PaintCallbackInfo, _: &mut wgpu::RenderPass<'static>, _: &CallbackResources) {}
+}
+
 /// The page in one frame.
 struct Page {
     pyramid: Arc<Pyramid>,
@@ -115,6 +140,17 @@ impl Resources {
             tile_layout,
             tiles: Cache::default(),
         }
+    }
+
+    /// Drops the tiles of pages that are gone.
+    fn forget_gone(&mut self) {
+        self.tiles.retain(|_, tile| tile.page.strong_count() > 0);
+    }
+
+    /// Bytes of all tiles.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.tiles.bytes()
     }
 
     /// Brings a tile to the graphics device.
@@ -207,7 +243,7 @@ impl CallbackTrait for Page {
         }
         let Some(resources) = resources.get_mut::<Resources>() else { return Vec::new() };
         resources.tiles.tick();
-        resources.tiles.retain(|_, tile| tile.page.strong_count() > 0);
+        resources.forget_gone();
 
         let (view, page) = (self.view(), address(&self.pyramid));
         let mut missing = view.wanted();

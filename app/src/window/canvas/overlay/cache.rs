@@ -1,4 +1,4 @@
-//! What is kept from frame to frame: unpacked records of finished regions, and texts that were made to fit.
+//! What is kept from frame to frame: texts that were made to fit.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,8 +8,7 @@ use std::time::Duration;
 use eframe::egui::Ui;
 
 use super::fit::{self, Fitted, Fitting};
-use crate::window::detail::Detail;
-use crate::window::log::{LiveText, RequestLog};
+use crate::window::log::LiveText;
 use crate::window::project::RegionId;
 
 /// Frames after which what was not looked at is forgotten.
@@ -21,23 +20,9 @@ const PATIENCE: f64 = 5e-6;
 
 #[derive(Default)]
 pub(super) struct Cache {
-    records: HashMap<RegionId, Unpacked>,
     /// By region and request.
     fits: HashMap<(RegionId, usize), Fit>,
     frame: u64,
-}
-
-/// A finished region's requests, with the text of each.
-#[derive(Debug, Default)]
-pub(super) struct Record {
-    pub(super) requests: Vec<(RequestLog, LiveText)>,
-}
-
-struct Unpacked {
-    /// What it was unpacked from; held, so that nothing else can come to lie at its address.
-    detail: Detail,
-    record: Arc<Record>,
-    used: u64,
 }
 
 struct Fit {
@@ -53,26 +38,7 @@ impl Cache {
     /// A new frame: forgets what was not used for long.
     pub(super) fn begin(&mut self, frame: u64) {
         self.frame = frame;
-        self.records.retain(|_, kept| frame.saturating_sub(kept.used) < KEPT);
         self.fits.retain(|_, kept| frame.saturating_sub(kept.used) < KEPT);
-    }
-
-    /// A region's record, unpacked.
-    pub(super) fn record(&mut self, id: RegionId, detail: &Detail) -> Arc<Record> {
-        let same = |kept: &&mut Unpacked| kept.detail.bytes().as_ptr() == detail.bytes().as_ptr();
-        if let Some(kept) = self.records.get_mut(&id).filter(same) {
-            kept.used = self.frame;
-            return Arc::clone(&kept.record);
-        }
-        let logs = detail.unpack().logs;
-        let requests = logs.into_iter().map(|log| {
-            let text = LiveText::after(&log.steps);
-            (log, text)
-        });
-        let record = Arc::new(Record { requests: requests.collect() });
-        let kept = Unpacked { detail: detail.clone(), record: Arc::clone(&record), used: self.frame };
-        self.records.insert(id, kept);
-        record
     }
 
     /// A text made to fit; a long one perhaps as it was a moment ago, or for a strip of another zoom.

@@ -6,10 +6,10 @@ use eframe::egui::emath::TSTransform;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{FontFamily, FontId, Galley, Rect, Ui, Vec2};
 
-use super::marks;
 use crate::window::canvas::gpu::Highlight;
 use crate::window::colours;
 use crate::window::log::LiveText;
+use crate::window::round_marks::{self, Mark};
 use crate::window::round_text::{self, RoundSpans, RoundStyle};
 
 /// Smallest letters, points: below that a text is a grey line anyway.
@@ -83,7 +83,9 @@ pub(super) fn fit(ui: &Ui, text: &LiveText, fitting: &Fitting) -> Fitted {
             0 | 1 => Vec2::new(0.0, 0.5 * (fitting.room.y - galley.size().y)),
             _ => Vec2::ZERO,
         };
-        let marks = if fitting.colours { marks::of(&galley, text, &spans) } else { Vec::new() };
+        let marks = if fitting.colours { round_marks::marks(&galley, [(text, &spans)]) } else { Vec::new() };
+        let drawn = |mark: Mark| mark.highlight(colours::round_on_paper, colours::GHOST_ON_PAPER);
+        let marks = marks.into_iter().map(drawn).collect();
         return Fitted { job, spans, size, width: fitting.room.x, offset, marks };
     }
 }
@@ -94,6 +96,7 @@ fn lay_out(ui: &Ui, text: &LiveText, fitting: &Fitting, size: f32) -> (LayoutJob
         round: |round, _| colours::round_on_paper(round),
         plain: colours::INK,
         ghost: colours::GHOST_ON_PAPER,
+        refusal: colours::REJECTED,
         colours: fitting.colours,
         ghosts: fitting.ghosts,
         refused: fitting.refused,

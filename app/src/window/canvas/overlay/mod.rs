@@ -3,7 +3,6 @@
 
 mod cache;
 mod fit;
-mod marks;
 #[cfg(test)]
 mod tests;
 
@@ -16,12 +15,14 @@ use engine::region::Rect as Bounds;
 
 use self::cache::Cache;
 use self::fit::{Fitted, Fitting};
-use super::gpu;
+use super::gpu::{self, Highlight};
 use super::placement::Placement;
 use crate::window::colours;
 use crate::window::hover_card::{self, Card};
 use crate::window::log::{LiveText, RequestLog};
 use crate::window::project::{Page, PageRegion, RegionId};
+use crate::window::record::record;
+use crate::window::round_marks;
 use crate::window::state::{State, Tool};
 
 /// How much of the scan the plate below a text hides.
@@ -77,7 +78,11 @@ fn draw(ui: &Ui, clip: Rect, shown: &[Shown]) {
     }
     let marks = shown.iter().flat_map(|shown| {
         let to = shown.fitted.on(shown.strip);
-        shown.fitted.marks.iter().map(move |mark| marks::placed(*mark, to, shown.opacity))
+        shown.fitted.marks.iter().map(move |mark| Highlight {
+            rect: to * mark.rect,
+            colour: mark.colour.gamma_multiply(shown.opacity),
+            ..*mark
+        })
     });
     gpu::highlights(ui, clip, marks.collect());
     for Shown { strip, opacity, fitted, .. } in shown {
@@ -116,34 +121,45 @@ impl Overlay<'_> {
         }
     }
 
-    /// Shows what there is of a region: its replay, or what is being read, or what was read.
+    /// Shows what there is of a region: what is being read, or its replay, or what was read.
     fn region(&mut self, region: &PageRegion, running: bool) {
         let state = self.state;
         let lit = state.view.hover == Some(region.id);
+        let live = state.live.region(region.id);
         let replay = state.replay.as_ref().filter(|replay| replay.region == region.id);
-        if let (Some(replay), Some(read)) = (replay, &region.read) {
-            let record = self.cache.record(region.id, &read.detail);
-            for (request, ((log, _), text)) in record.requests.iter().zip(&replay.texts()).enumerate() {
-                self.request(region, request, log, text, Show { refused: true, done: false, opacity: 1.0 });
-            }
-        } else if let Some(live) = state.live.region(region.id) {
+        if let Some(live) = live.filter(|live| live.begun().next().is_some()) {
             for (request, live) in live.requests.iter().enumerate() {
                 let Some(live) = live else { continue };
                 let done = live.log.status.is_some();
                 self.request(region, request, &live.log, &live.text, Show { refused: lit, done, opacity: 1.0 });
             }
-        } else if let Some(read) = &region.read {
+        } else if let Some(replay) = replay {
+            for (request, (log, text)) in replay.requests().enumerate() {
+                if self.is_in_place(log, region) {
+                    self.request(region, request, log, text, Show { refused: true, done: false, opacity: 1.0 });
+                }
+            }
+        } else if let Some(read) = &region.read
+            && live.is_none()
+        {
             let opacity = self.opacity(region.id, lit, running);
             if opacity <= 0.0 || !self.placement.rect(region.bounds()).intersects(self.placement.canvas) {
                 return;
             }
-            let record = self.cache.record(region.id, &read.detail);
+            let Some(record) = record(self.ui.ctx(), &read.detail) else { return };
             for (request, (log, text)) in record.requests.iter().enumerate() {
-                if lies_in(log.bounds, region.bounds()) {
+                if self.is_in_place(log, region) {
                     self.request(region, request, log, text, Show { refused: lit && running, done: true, opacity });
                 }
             }
         }
+    }
+
+    /// Whether what was read still lies where it was read: the page is turned as it was then, and most of the strip is in
+    /// the box. After the box was moved, what was read elsewhere is not shown over it.
+    fn is_in_place(&self, log: &RequestLog, region: &PageRegion) -> bool {
+        let (inside, whole) = (log.bounds.intersection(&region.bounds()).area(), log.bounds.area());
+        log.turn == self.page.turn && inside >= whole / 5 * 4
     }
 
     /// How much of a finished region's text is to be seen.
@@ -185,7 +201,7 @@ impl Overlay<'_> {
     fn cap(&self, bounds: Bounds, region: &PageRegion) -> f32 {
         let (width, height) = (bounds.width() as f32, bounds.height() as f32);
         let page = self.page.size.map_or(height, |[_, height]| height as f32);
-        let part = bounds.height() < region.bounds().height() * 2 / 3 || region.region.lines.len() == 1;
+        let part = bounds.height() < region.bounds().height() / 3 * 2 || region.region.lines.len() == 1;
         let single = part || height <= SINGLE * page || height <= FLAT * width;
         let line = if single { height } else { height.min(page / LINES) };
         0.9 * line * self.placement.zoom
@@ -205,10 +221,5 @@ struct Show {
 /// The character of the text at a place of its layout.
 fn under(ui: &Ui, fitted: &Fitted, at: Pos2) -> Option<usize> {
     let galley = ui.fonts_mut(|fonts| fonts.layout_job(fitted.job.clone()));
-    marks::character_of(&fitted.spans, marks::character_at(&galley, at)?)
-}
-
-/// Whether most of a strip lies in a box: after the box was moved, what was read elsewhere is not shown over it.
-fn lies_in(strip: Bounds, bounds: Bounds) -> bool {
-    5 * strip.intersection(&bounds).area() >= 4 * strip.area()
+    fitted.spans.committed_at(round_marks::character_at(&galley, at)?)
 }

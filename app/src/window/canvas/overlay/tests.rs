@@ -8,18 +8,20 @@ use eframe::egui::{FontFamily, Pos2, Vec2, pos2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use engine::decode::Origin;
+use engine::document::Turn;
 use engine::event::Piece;
 use engine::page::Status;
 use engine::region::{Label, Rect};
 
 use super::fit::{Fitted, Fitting, fit};
-use super::marks;
 use crate::window::canvas::gpu::Kind;
 use crate::window::canvas::regions::tests::Desk;
 use crate::window::colours;
 use crate::window::detail::Contents;
 use crate::window::log::{LiveText, RequestLog, Step, What};
 use crate::window::project::RegionId;
+use crate::window::replay::{Replay, ReplayAsk};
+use crate::window::round_marks;
 
 pub(in crate::window::canvas) fn drafted(round: u32, text: &str) -> What {
     What::Drafted { round, text: text.to_owned() }
@@ -154,7 +156,7 @@ fn every_place_knows_its_character() {
                 .iter()
                 .filter_map(|glyph| {
                     let middle = pos2(0.5 * (glyph.pos.x + glyph.max_x()), 0.5 * galley.size().y);
-                    marks::character_of(&fitted.spans, marks::character_at(&galley, middle)?)
+                    fitted.spans.committed_at(round_marks::character_at(&galley, middle)?)
                 })
                 .collect();
             let mut expected: Vec<usize> = (0.."The quick brown cat".len()).collect();
@@ -163,8 +165,8 @@ fn every_place_knows_its_character() {
                 expected.splice(16..16, [16, 16, 16]);
             }
             assert_eq!(found, expected);
-            assert_eq!(marks::character_at(&galley, pos2(-1.0, 5.0)), None);
-            assert_eq!(marks::character_at(&galley, pos2(5.0, 500.0)), None);
+            assert_eq!(round_marks::character_at(&galley, pos2(-1.0, 5.0)), None);
+            assert_eq!(round_marks::character_at(&galley, pos2(5.0, 500.0)), None);
         }
     });
 }
@@ -255,6 +257,38 @@ fn what_was_read_elsewhere_is_not_shown_over_a_moved_box() {
     harness.hover_at(at(&harness, 300.0, 300.0));
     harness.run_steps(60);
     assert_eq!(painted(&harness).len(), 1);
+}
+
+/// A square region in the middle of a square page lies on itself, however the page is turned; its lines do not.
+#[test]
+fn what_was_read_before_a_turn_is_not_shown_over_the_turned_page() {
+    let bounds = Rect::new(300, 300, 700, 700);
+    let mut desk = Desk::new([1000, 1000], &[(Label::Text, bounds)]);
+    let logs = vec![log(Rect::new(310, 400, 690, 440)), log(bounds)];
+    desk.read(1, Status::Done, &Contents { logs: logs.clone(), ..Contents::default() });
+    let mut harness = desk.harness();
+    let hovered = |harness: &mut Harness<'_, Desk>| {
+        harness.hover_at(at(harness, 500.0, 500.0));
+        harness.run_steps(60);
+        painted(harness).len()
+    };
+    assert_eq!(hovered(&mut harness), 2);
+    for (turn, shown) in [(Turn::Right, 0), (Turn::Right, 0), (Turn::Right, 0), (Turn::Right, 2)] {
+        harness.state_mut().state.rotate(turn);
+        assert_eq!(harness.state().state.page().unwrap().regions[0].bounds(), bounds);
+        assert_eq!(hovered(&mut harness), shown);
+    }
+    // Neither is its replay; read again after the turn, it lies where it was read.
+    harness.state_mut().state.rotate(Turn::Half);
+    let mut replay = Replay::open(RegionId(1), logs.clone());
+    replay.ask(ReplayAsk::Seek(usize::MAX));
+    harness.state_mut().state.replay = Some(replay);
+    assert_eq!(hovered(&mut harness), 0);
+    let turned = |log: RequestLog| RequestLog { turn: Turn::Half, ..log };
+    let mut replay = Replay::open(RegionId(1), logs.into_iter().map(turned).collect());
+    replay.ask(ReplayAsk::Seek(usize::MAX));
+    harness.state_mut().state.replay = Some(replay);
+    assert_eq!(hovered(&mut harness), 2);
 }
 
 #[test]

@@ -14,8 +14,8 @@ pub(super) mod tests;
 use std::collections::BTreeSet;
 
 use eframe::egui::{
-    Context, CursorIcon, Id, Key, PointerButton, Popup, Pos2, Rect, Response, Sense, Ui, WidgetInfo,
-    accesskit::Role as NodeRole,
+    Context, CursorIcon, Id, Key, Modifiers, PointerButton, Popup, Pos2, Rect, Response, Sense, SetOpenCommand, Ui,
+    WidgetInfo, accesskit::Role as NodeRole,
 };
 use engine::region::Rect as Bounds;
 
@@ -48,6 +48,16 @@ struct Scratch {
     nudging: Option<Nudging>,
     /// The region that was lit from here.
     lit: Option<RegionId>,
+    /// Where the menu is that a key opened.
+    menu: Option<Keyed>,
+}
+
+/// A menu that a key opened.
+#[derive(Clone, Copy, Debug)]
+struct Keyed {
+    at: Pos2,
+    /// Whether one of its entries has the focus.
+    has_focus: bool,
 }
 
 /// One frame of the canvas.
@@ -86,7 +96,7 @@ pub(super) fn show(ui: &mut Ui, canvas: &Response, placement: Placement, state: 
     }
     frame.keys(ui, actions);
     frame.paint(ui, canvas);
-    Popup::context_menu(&response).show(|ui| menu::show(ui, state, actions));
+    frame.menu(ui, &response, actions);
     ui.data_mut(|data| data.insert_temp(scratch_id(), frame.scratch));
 }
 
@@ -286,9 +296,45 @@ impl Frame<'_> {
         }
     }
 
+    /// Whether keys mean something else than a change here.
+    fn is_busy(&self, ui: &Ui) -> bool {
+        let elsewhere = ui.egui_wants_keyboard_input() || Popup::is_any_open(ui) || self.state.modal.is_some();
+        elsewhere || self.scratch.drag.is_some()
+    }
+
+    /// The menu of a right click, of the menu key and of Shift+F10. Opened by a key it lies at the region and has the
+    /// focus.
+    fn menu(&mut self, ui: &Ui, response: &Response, actions: &mut Actions) {
+        let asked = |ui: &Ui| {
+            ui.input_mut(|input| {
+                input.consume_key(Modifiers::NONE, Key::Menu) || input.consume_key(Modifiers::SHIFT, Key::F10)
+            })
+        };
+        let mut popup = Popup::context_menu(response);
+        if response.secondary_clicked() {
+            self.scratch.menu = None;
+        } else if !self.is_busy(ui) && asked(ui) {
+            let canvas = self.placement.canvas;
+            let focused = self.state.focused().map(|region| self.placement.rect(region.bounds()).intersect(canvas));
+            let at = focused.filter(|seen| seen.is_positive()).map_or(canvas.center(), |seen| seen.left_top());
+            self.scratch.menu = Some(Keyed { at, has_focus: false });
+            popup = popup.open_memory(Some(SetOpenCommand::Bool(true)));
+        }
+        if let Some(keyed) = self.scratch.menu {
+            popup = popup.at_position(keyed.at);
+        }
+        let keyed = &mut self.scratch.menu;
+        let wants_focus = keyed.is_some_and(|keyed| !keyed.has_focus);
+        let shown = popup.show(|ui| menu::show(ui, self.state, wants_focus, actions));
+        match (shown, keyed) {
+            (Some(shown), Some(keyed)) => keyed.has_focus |= shown.inner,
+            (None, keyed) => *keyed = None,
+            (Some(_), None) => {}
+        }
+    }
+
     fn keys(&mut self, ui: &Ui, actions: &mut Actions) {
-        let busy = ui.egui_wants_keyboard_input() || Popup::is_any_open(ui) || self.state.modal.is_some();
-        if busy || self.scratch.drag.is_some() {
+        if self.is_busy(ui) {
             return;
         }
         let boxes: Vec<_> = self.boxes.iter().copied().filter(|(id, _)| self.selected(*id)).collect();

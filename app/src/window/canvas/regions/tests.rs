@@ -454,3 +454,36 @@ fn the_pointer_lights_the_region_below_it() {
     harness.run();
     assert_eq!(lit(&harness), Some(1));
 }
+
+#[test]
+fn keys_open_the_menu_at_the_region_and_walk_through_it() {
+    for (modifiers, key) in [(Modifiers::NONE, Key::Menu), (Modifiers::SHIFT, Key::F10)] {
+        let mut desk = desk();
+        desk.apply(Action::Select(vec![RegionId(3)]));
+        let mut harness = desk.harness();
+        harness.run();
+        harness.key_press_modifiers(modifiers, key);
+        harness.run();
+        let entry = harness.get_by_label_contains("Recognize as").rect();
+        let region = harness.state().placement().rect(Rect::new(100, 800, 900, 1000));
+        assert!((entry.left() - region.left()).abs() < 40.0, "{entry:?} {region:?}");
+        assert!(harness.get_by_label_contains("Type").rect().top() > entry.top());
+        // The first entry has the focus: Enter chooses it.
+        harness.key_press(Key::Enter);
+        harness.run();
+        assert_eq!(harness.state().asked.last(), Some(&Action::Recognize(vec![RegionId(3)])));
+        assert!(harness.query_by_label_contains("Recognize as").is_none());
+    }
+}
+
+#[test]
+fn the_menu_key_is_for_the_page_when_nothing_is_selected() {
+    let mut harness = desk().harness();
+    harness.run();
+    harness.key_press(Key::Menu);
+    harness.run();
+    harness.get_by_label_contains(Command::SelectAll.label());
+    harness.key_press(Key::Escape);
+    harness.run();
+    assert!(harness.query_by_label_contains(Command::SelectAll.label()).is_none());
+}
