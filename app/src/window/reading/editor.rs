@@ -1,12 +1,13 @@
 //! Editing a region's text in place.
 
 use eframe::egui::{
-    Button, EventFilter, Id, Key, KeyboardShortcut, Modifiers, Role, ScrollArea, TextEdit, TextStyle, Ui, WidgetInfo,
+    Button, EventFilter, Id, Key, KeyboardShortcut, Modifiers, Role, ScrollArea, TextBuffer, TextEdit, TextStyle, Ui,
+    WidgetInfo,
 };
 use engine::region::Role as Kind;
 
 use super::card::Numbered;
-use super::figure;
+use super::{figure, long_text};
 use crate::window::action::{Action, Actions};
 use crate::window::project::RegionId;
 use crate::window::state::State;
@@ -40,9 +41,13 @@ pub(super) fn show(ui: &mut Ui, state: &State, numbered: Numbered<'_>, text: &st
     let id = Id::unique(("edit region", region.id));
     ScrollArea::vertical().id_salt(id).max_height(TALLEST).show(ui, |ui| {
         let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, escape: true, tab: false };
+        let kept = font.resolve(ui.style());
+        let mut layouter =
+            |ui: &Ui, text: &dyn TextBuffer, wrap: f32| long_text::layout(ui, text.as_str(), &kept, wrap);
         let edit = TextEdit::multiline(&mut typed)
             .id(id)
             .font(font)
+            .layouter(&mut layouter)
             .desired_width(f32::INFINITY)
             .desired_rows(3)
             .event_filter(filter);

@@ -7,6 +7,7 @@ mod epoch;
 mod figure;
 mod legend;
 mod live;
+mod long_text;
 mod preview;
 mod rendered;
 mod source;

@@ -102,10 +102,16 @@ fn times(ui: &mut Ui, figures: &Figures) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
         for (place, (name, ms)) in stages.iter().enumerate() {
+            let time = if *ms > 0.0 { words::ms(*ms) } else { strings::NOT_MEASURED.to_owned() };
+            let text = format!("{name} {time}");
+            let font = TextStyle::Small.resolve(ui.style());
+            let width = ui.painter().layout_no_wrap(text.clone(), font, visuals.text_color()).size().x;
+            if ui.available_size_before_wrap().x < width + 12.0 {
+                ui.end_row(); // A swatch stays with its name.
+            }
             let (swatch, _) = ui.allocate_exact_size(vec2(8.0, 8.0), Sense::hover());
             ui.painter().rect_filled(swatch, 1.0, colours::stage(place, &visuals));
-            let time = if *ms > 0.0 { words::ms(*ms) } else { strings::NOT_MEASURED.to_owned() };
-            ui.small(format!("{name} {time}"));
+            ui.small(text);
             ui.add_space(6.0);
         }
     });

@@ -61,6 +61,6 @@ pub(crate) fn highlights(ui: &Ui, clip: Rect, instances: Vec<Highlight>) {
 
 /// Bytes of the tiles on the graphics device.
 #[cfg(test)]
-pub(crate) fn held(render_state: &RenderState) -> usize {
+pub(super) fn held(render_state: &RenderState) -> usize {
     render_state.renderer.read().callback_resources.get::<page::Resources>().map_or(0, page::Resources::bytes)
 }
