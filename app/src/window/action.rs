@@ -20,6 +20,10 @@ pub(crate) enum Action {
     PasteImage(std::sync::Arc<eframe::egui::ColorImage>),
     /// Look at a page.
     Go(PageKey),
+    /// Try again to open a document.
+    OpenAgain(DocumentId),
+    /// Text was pasted while none was being typed: it may name files.
+    PasteText(String),
     /// The password that was typed.
     Unlock(DocumentId, String),
     /// Ask for a document's password.
@@ -77,8 +81,8 @@ pub(crate) enum Action {
     Modal(Option<Modal>),
     /// The answer to a question was yes.
     Confirmed,
-    /// A message was read.
-    Dismiss(usize),
+    /// The message with this text was read.
+    Dismiss(String),
     /// Show a file dialog.
     Browse(super::dialogs::Asked),
     /// A path was typed; it stands for the answer of such a dialog, but that a file is replaced was not agreed to.
@@ -91,6 +95,25 @@ pub(crate) enum Action {
     Replay(ReplayAsk),
     /// Race controls.
     Race(RaceAsk),
+}
+
+impl Action {
+    /// Whether it leaves the text that is being edited, or needs it as it stands. It is kept first: nothing that was typed
+    /// is lost on the way.
+    pub(crate) fn leaves_text(&self) -> bool {
+        match self {
+            Action::Do(command) => command.leaves_text(),
+            Action::Panes(panes) => !panes.reading,
+            Action::Edit(_)
+            | Action::Recognize(_)
+            | Action::RecognizeAs(_)
+            | Action::CopyRegions(_)
+            | Action::Tab(_)
+            | Action::Confirmed
+            | Action::Export(_) => true,
+            _ => false,
+        }
+    }
 }
 
 /// The actions of one frame, in order.

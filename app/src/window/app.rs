@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
-use eframe::egui::{self, CentralPanel, Panel};
+use eframe::egui::text_selection::LabelSelectionState;
+use eframe::egui::{self, CentralPanel, Event, Id, Key, Panel};
 use engine::document::Turn;
 use engine::worker::{EngineInfo, EngineOptions};
 
@@ -14,8 +15,9 @@ use super::command::Command;
 use super::dialogs::{Dialogs, DialogsKind};
 use super::errand::Errand;
 use super::librarian::Librarian;
-use super::project::{DocumentId, PageKey};
+use super::project::{Document, DocumentId, DocumentState, PageKey};
 use super::project_file::Loaded;
+use super::race::RaceAsk;
 use super::session::Session;
 use super::settings::{Panes, Widths};
 use super::shelf::Searches;
@@ -143,8 +145,16 @@ impl Window {
                 self.starting = Some(receiver);
                 self.state.engine = EngineState::Loading;
             }
-            Err(error) => self.state.engine = EngineState::Failed(format!("the engine could not start: {error}")),
+            Err(error) => self.engine_failed(strings::start::no_thread(&error)),
         }
+    }
+
+    /// The engine did not start: nothing waits for it any longer.
+    fn engine_failed(&mut self, message: String) {
+        self.state.pending = None;
+        self.race(RaceAsk::Close);
+        self.state.tell(Tone::Error, message.clone());
+        self.state.engine = EngineState::Failed(message);
     }
 
     /// Lets the engine go; the next recognition starts another.
@@ -159,7 +169,12 @@ impl Window {
 
     /// Hears whether the engine has started.
     fn hear_engine(&mut self) {
-        let Some(answer) = self.starting.as_ref().and_then(|starting| starting.try_recv().ok()) else { return };
+        let answer = match self.starting.as_ref().map(Receiver::try_recv) {
+            Some(Ok(answer)) => answer,
+            // Its thread is gone without an answer.
+            Some(Err(TryRecvError::Disconnected)) => Err(strings::start::STOPPED.to_owned()),
+            Some(Err(TryRecvError::Empty)) | None => return,
+        };
         self.starting = None;
         match answer {
             Ok(Started { reader, info }) => {
@@ -169,11 +184,7 @@ impl Window {
                     self.recognize(scope);
                 }
             }
-            Err(message) => {
-                self.state.pending = None;
-                self.state.tell(Tone::Error, message.clone());
-                self.state.engine = EngineState::Failed(message);
-            }
+            Err(message) => self.engine_failed(message),
         }
     }
 }
@@ -196,6 +207,7 @@ impl eframe::App for Window {
     }
 
     fn on_exit(&mut self) {
+        self.state.finish_edit();
         self.session.finish(&self.state);
     }
 
@@ -204,7 +216,7 @@ impl eframe::App for Window {
         for command in shell::asked_by_keys(ui, state) {
             actions.command(command);
         }
-        dropped_and_pasted(ui, actions);
+        from_outside(ui, state, actions);
         shell::bars(ui, state, actions);
         let mut panes = state.settings.panes;
         if !state.project.documents.is_empty() {
@@ -215,7 +227,7 @@ impl eframe::App for Window {
         }
         CentralPanel::no_frame().show(ui, |ui| match state.document() {
             None => shell::welcome::show(ui, state, actions),
-            Some(document) if state.page().is_none() => shell::welcome::no_page(ui, document, actions),
+            Some(document) if !can_be_seen(state, document) => shell::welcome::no_page(ui, document, actions),
             Some(_) => canvas::show(ui, state, actions),
         });
         shell::over(ui, state, actions);
@@ -224,12 +236,22 @@ impl eframe::App for Window {
         }
         // What was there at the start comes first.
         if !self.session.is_restoring() {
-            for action in self.actions.take() {
+            let mut asked = self.actions.take();
+            // What was typed last belongs to the text even if a key or a click ends the edit in the same frame.
+            asked.sort_by_key(|action| !matches!(action, Action::Editing(_)));
+            for action in asked {
                 self.apply(action);
             }
         }
         self.want_what_is_shown();
     }
+}
+
+/// Whether there is a page to look at. One that was restored may still be locked, or its file gone.
+fn can_be_seen(state: &State, document: &Document) -> bool {
+    let shut = matches!(document.state, DocumentState::Locked { .. } | DocumentState::Failed(_));
+    let drawn = || state.view.page.is_some_and(|key| state.sheets.full(key).is_some());
+    state.page().is_some() && (!shut || drawn())
 }
 
 /// The panes around the canvas, as wide as they were left.
@@ -249,24 +271,43 @@ fn show_panes(ui: &mut egui::Ui, state: &State, actions: &mut Actions, panes: &m
     }
 }
 
-/// Files that were dropped on the window, and what was pasted while no text was being typed.
-fn dropped_and_pasted(ui: &egui::Ui, actions: &mut Actions) {
-    let typing = ui.ctx().egui_wants_keyboard_input();
+/// Files that were dropped on the window, and what goes to and comes from the clipboard while no text is being typed.
+fn from_outside(ui: &egui::Ui, state: &State, actions: &mut Actions) {
     let paths: Vec<PathBuf> =
         ui.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_path_buf()).collect());
     if !paths.is_empty() {
         actions.ask(Action::OpenPaths(paths));
     }
-    let pasted = ui.input(|input| {
-        input.events.iter().find_map(|event| match event {
-            egui::Event::PasteImage(image) => Some(Action::PasteImage(Arc::clone(image))),
-            egui::Event::Paste(_) if !typing => Some(Action::Do(Command::Paste)),
-            _ => None,
-        })
-    });
-    if let Some(action) = pasted {
-        actions.ask(action);
+    if ui.ctx().text_edit_focused() || state.modal.is_some() {
+        return;
     }
+    let heard = Id::unique("paste was heard");
+    for event in ui.input(|input| input.events.clone()) {
+        match event {
+            Event::PasteImage(image) => {
+                actions.ask(Action::PasteImage(image));
+                ui.data_mut(|data| data.insert_temp(heard, true));
+            }
+            Event::Paste(text) => {
+                actions.ask(Action::PasteText(text));
+                ui.data_mut(|data| data.insert_temp(heard, true));
+            }
+            // Copied files alone are no event on some systems: then the key's release tells of it.
+            Event::Key { key: Key::V, pressed: false, modifiers, .. } if modifiers.command_only() => {
+                if !ui.data(|data| data.get_temp(heard).unwrap_or(false)) {
+                    actions.command(Command::Paste);
+                }
+                ui.data_mut(|data| data.remove_temp::<bool>(heard));
+            }
+            Event::Copy if !is_label_selected(ui) => actions.command(Command::CopyRegions),
+            _ => {}
+        }
+    }
+}
+
+/// Whether text outside of fields is selected, which egui copies by itself.
+fn is_label_selected(ui: &egui::Ui) -> bool {
+    ui.ctx().plugin_opt::<LabelSelectionState>().is_some_and(|labels| labels.lock().has_selection())
 }
 
 /// Opens the window with these files and stays until it is closed.
@@ -275,9 +316,7 @@ fn dropped_and_pasted(ui: &egui::Ui, actions: &mut Actions) {
 /// One sentence when there is no display, or none that can be drawn on.
 pub fn open(files: Vec<PathBuf>) -> Result<(), String> {
     if !has_display() {
-        return Err(
-            "there is no display to open a window on; to read files, use: gravityocr recognize FILES".to_owned()
-        );
+        return Err(strings::start::NO_DISPLAY.to_owned());
     }
     let options = WindowOptions {
         data_folder: crate::models::data_folder(),
@@ -295,9 +334,7 @@ pub fn open(files: Vec<PathBuf>) -> Result<(), String> {
     let window = Box::new(|creation: &eframe::CreationContext<'_>| {
         Ok(Box::new(Window::new(creation, options)?) as Box<dyn eframe::App>)
     });
-    eframe::run_native("gravityocr", native, window).map_err(|error| {
-        format!("the window could not be opened ({error}); to read files without it, use: gravityocr recognize FILES")
-    })
+    eframe::run_native("gravityocr", native, window).map_err(|error| strings::start::no_window(&error))
 }
 
 /// The engine as the window's reader.

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod care;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -31,6 +33,10 @@ struct Desk {
     events: Mutex<std::collections::VecDeque<Event>>,
     starts: AtomicUsize,
     cancels: AtomicUsize,
+    /// Why the next engines do not start.
+    faults: Mutex<Vec<String>>,
+    /// The engine's thread is gone.
+    gone: AtomicBool,
 }
 
 impl Desk {
@@ -60,6 +66,9 @@ impl Reader for DeskReader {
 
 impl Running for DeskJob {
     fn next(&mut self, _: Duration) -> Next {
+        if self.0.gone.load(Ordering::Relaxed) {
+            return Next::Gone;
+        }
         self.0.events.lock().unwrap().pop_front().map_or(Next::Quiet, Next::Event)
     }
 
@@ -80,6 +89,9 @@ impl Test {
         let shared = Arc::clone(&desk);
         let backend: Backend = Arc::new(move |_| {
             shared.starts.fetch_add(1, Ordering::Relaxed);
+            if let Some(fault) = shared.faults.lock().unwrap().pop() {
+                return Err(fault);
+            }
             let info = EngineInfo { checkpoint: "desk".to_owned(), kernel: "none", threads: 1, only_ar: None };
             Ok(Started { reader: Box::new(DeskReader(Arc::clone(&shared))), info })
         });

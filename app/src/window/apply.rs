@@ -10,8 +10,9 @@ use super::canvas::camera::{Zoom, zoomed};
 use super::clipboard;
 use super::command::Command;
 use super::dialogs::Asked;
+use super::history::History;
 use super::librarian::Want;
-use super::project::{PageKey, RegionId};
+use super::project::{PageKey, Project, RegionId};
 use super::race::RaceAsk;
 use super::replay::{Replay, ReplayAsk};
 use super::run::Scope;
@@ -22,6 +23,9 @@ impl Window {
     /// Makes a change that was asked for.
     pub(super) fn apply(&mut self, action: Action) {
         let state = &mut self.state;
+        if action.leaves_text() {
+            state.finish_edit();
+        }
         match action {
             Action::Do(command) => {
                 if command.enabled(state) {
@@ -30,6 +34,8 @@ impl Window {
             }
             Action::OpenPaths(paths) => self.open_paths(paths),
             Action::PasteImage(image) => self.paste_image(image),
+            Action::PasteText(text) => self.paste(Some(text)),
+            Action::OpenAgain(document) => state.open_again(document),
             Action::Go(key) => self.go(key),
             Action::Unlock(document, password) => {
                 if let Some(document) = state.project.document_mut(document) {
@@ -95,11 +101,7 @@ impl Window {
             Action::Thumbnails(keys) => state.view.thumbnails = keys,
             Action::Modal(modal) => state.modal = modal,
             Action::Confirmed => self.confirmed(),
-            Action::Dismiss(at) => {
-                if at < state.messages.len() {
-                    state.messages.remove(at);
-                }
-            }
+            Action::Dismiss(text) => state.messages.retain(|message| message.text != text),
             Action::Replay(ask) => state.replay(ask),
             Action::Race(ask) => self.race(ask),
             Action::Copy { text, html } => self.copy(text, html),
@@ -129,7 +131,7 @@ impl Window {
             SaveProject => self.save_project(),
             SaveProjectAs => self.browse(Asked::SaveProject),
             Export => self.ask_export(),
-            Paste => self.paste(),
+            Paste => self.paste(None),
             OpenSample => self.open_sample(),
             CloseDocument => {
                 if let Some(document) = state.document() {
@@ -142,14 +144,8 @@ impl Window {
             }
             Quit => self.context.send_viewport_cmd(ViewportCommand::Close),
 
-            Undo => {
-                let touched = state.history.undo(&mut state.project);
-                self.show_touched(&touched);
-            }
-            Redo => {
-                let touched = state.history.redo(&mut state.project);
-                self.show_touched(&touched);
-            }
+            Undo => self.travel(History::undo_name, History::undo),
+            Redo => self.travel(History::redo_name, History::redo),
             SelectAll => {
                 let ids = state.page().map(|page| page.regions.iter().map(|region| region.id).collect());
                 state.view.selection = ids.unwrap_or_default();
@@ -176,10 +172,10 @@ impl Window {
                 }
             }
 
-            PreviousPage => self.step_page(|pages, at| pages.get(at.checked_sub(1)?).copied()),
-            NextPage => self.step_page(|pages, at| pages.get(at + 1).copied()),
-            FirstPage => self.step_page(|pages, _| pages.first().copied()),
-            LastPage => self.step_page(|pages, _| pages.last().copied()),
+            PreviousPage => self.look(|state| state.neighbour(false)),
+            NextPage => self.look(|state| state.neighbour(true)),
+            FirstPage => self.look(|state| state.end_page(false)),
+            LastPage => self.look(|state| state.end_page(true)),
             RotateLeft => self.rotate(Turn::Left),
             RotateRight => self.rotate(Turn::Right),
             Detect => {
@@ -193,6 +189,9 @@ impl Window {
                     let pages = document.pages.iter().enumerate().filter(|(_, page)| bare(page));
                     pages.map(|(page, _)| PageKey { document: document.id, page }).collect()
                 });
+                if keys.is_empty() {
+                    self.state.tell(Tone::Warning, super::strings::ALL_DETECTED);
+                }
                 self.detect(&keys);
             }
 
@@ -277,7 +276,7 @@ impl Window {
             state.view.editing = None;
         } else if state.view.tool == Tool::Draw {
             state.view.tool = Tool::Select;
-        } else if state.run.is_some() || state.pending.is_some() {
+        } else if state.is_busy() {
             state.cancel_run();
         } else if state.detecting > 0 {
             self.librarian.want(Want::CancelDetection);
@@ -294,23 +293,24 @@ impl Window {
 
     /// Looks at another page.
     pub(super) fn go(&mut self, key: PageKey) {
+        if self.state.project.document(key.document).is_none() {
+            return; // it was closed in the same moment
+        }
         if let Some(run) = &mut self.state.run {
             run.follow = run.page == Some(key);
         }
         self.state.go(key);
     }
 
-    fn step_page(&mut self, step: impl Fn(&[PageKey], usize) -> Option<PageKey>) {
-        let keys = self.state.page_keys();
-        let Some(at) = self.state.view.page.and_then(|key| keys.iter().position(|other| *other == key)) else { return };
-        if let Some(key) = step(&keys, at) {
+    fn look(&mut self, page: impl Fn(&State) -> Option<PageKey>) {
+        if let Some(key) = page(&self.state) {
             self.go(key);
         }
     }
 
     fn rotate(&mut self, turn: Turn) {
         let Some(key) = self.state.view.page else { return };
-        if self.state.run.as_ref().is_some_and(|run| run.page == Some(key)) {
+        if self.state.run.as_ref().is_some_and(|run| run.concerns(key)) {
             self.state.tell(Tone::Warning, super::strings::TURN_LATER);
             return;
         }
@@ -321,12 +321,37 @@ impl Window {
     fn detect(&mut self, keys: &[PageKey]) {
         let state = &mut self.state;
         state.detect_merge = state.history.revision() | 1 << 62;
-        for &key in keys {
-            if let Some(page) = state.project.page(key) {
-                let dpi = page.resolution(state.settings.dpi) as f32;
-                self.librarian.want(Want::Detect { key, turn: page.turn, dpi });
-            }
+        let concerned = |key: &PageKey| state.run.as_ref().is_some_and(|run| run.concerns(*key));
+        let (later, now): (Vec<PageKey>, Vec<PageKey>) = keys.iter().partition(|key| concerned(key));
+        if !later.is_empty() {
+            state.tell(Tone::Warning, super::strings::DETECT_LATER);
         }
+        now.into_iter().for_each(|key| self.want_detection(key));
+    }
+
+    /// Asks for a page's regions as the page lies now.
+    pub(super) fn want_detection(&self, key: PageKey) {
+        if let Some(page) = self.state.project.page(key) {
+            let dpi = page.resolution(self.state.settings.dpi) as f32;
+            self.librarian.want(Want::Detect { key, turn: page.turn, dpi });
+        }
+    }
+
+    /// Undoes or redoes, and shows where.
+    fn travel(
+        &mut self,
+        name: impl Fn(&History) -> Option<&'static str>,
+        travel: impl Fn(&mut History, &mut Project) -> Vec<PageKey>,
+    ) {
+        let state = &mut self.state;
+        if state.run.is_some() && name(&state.history) == Some(super::strings::change::ROTATE) {
+            state.tell(Tone::Warning, super::strings::TURN_LATER);
+            return;
+        }
+        let replayed = state.replayed();
+        let touched = travel(&mut state.history, &mut state.project);
+        state.close_stale_replay(replayed);
+        self.show_touched(&touched);
     }
 
     /// Shows a page that undo or redo changed.
@@ -356,7 +381,11 @@ impl Window {
         let after = &self.state.settings;
         if (&before.checkpoint, before.threads) != (&after.checkpoint, after.threads) {
             self.state.cancel_run();
+            self.race(RaceAsk::Close);
             self.drop_engine();
+        }
+        if before.dpi != self.state.settings.dpi {
+            self.state.forgive_pages();
         }
         self.dress();
     }
@@ -389,13 +418,13 @@ impl Window {
 }
 
 impl State {
-    /// Every page that is open, in order.
-    pub(crate) fn page_keys(&self) -> Vec<PageKey> {
-        let pages = |document: &super::project::Document| {
-            let document_id = document.id;
-            (0..document.pages.len()).map(move |page| PageKey { document: document_id, page })
-        };
-        self.project.documents.iter().flat_map(pages).collect()
+    /// The first page that is open, or the last.
+    fn end_page(&self, last: bool) -> Option<PageKey> {
+        let with_pages = |document: &&super::project::Document| !document.pages.is_empty();
+        let mut documents = self.project.documents.iter();
+        let document = if last { documents.rfind(with_pages) } else { documents.find(with_pages) }?;
+        let page = if last { document.pages.len().saturating_sub(1) } else { 0 };
+        Some(PageKey { document: document.id, page })
     }
 
     /// Whether the focused region is the page's last, or its first.
@@ -426,6 +455,7 @@ impl State {
         let text = region.text().to_owned();
         self.view.select(Some(id));
         self.view.scroll_to = Some(id);
+        self.view.edit_from.clone_from(&text);
         self.view.editing = Some((id, text));
         self.view.reading = ReadingTab::Live;
         self.settings.panes.reading = true;

@@ -202,6 +202,7 @@ impl Command {
         match self {
             Open => keys![CTRL, O],
             OpenFolder => keys![CTRL_SHIFT, O],
+            Paste => keys![CTRL, V],
             SaveProject => keys![CTRL, S],
             SaveProjectAs => keys![CTRL_SHIFT, S],
             Export => keys![CTRL, E],
@@ -211,6 +212,7 @@ impl Command {
             Redo => keys![CTRL, Y; CTRL_SHIFT, Z],
             SelectAll => keys![CTRL, A],
             Delete => keys![NONE, Delete; NONE, Backspace],
+            CopyRegions => keys![CTRL, C],
             CopyPage => keys![CTRL_SHIFT, C],
             PreviousPage => keys![NONE, PageUp],
             NextPage => keys![NONE, PageDown],
@@ -245,24 +247,61 @@ impl Command {
         }
     }
 
+    /// Whether its keys come as an event of their own, copy or paste, and not as keys.
+    pub(crate) fn is_clipboard_event(self) -> bool {
+        matches!(self, Command::CopyRegions | Command::Paste)
+    }
+
+    /// Whether it leaves the text that is being edited, or needs it as it stands; looking around does not.
+    pub(crate) fn leaves_text(self) -> bool {
+        use Command::*;
+        !matches!(
+            self,
+            Cancel
+                | ZoomIn
+                | ZoomOut
+                | ActualSize
+                | FitPage
+                | FitWidth
+                | TogglePages
+                | ToggleRounds
+                | ToggleColours
+                | ToggleGhosts
+                | ToggleRefused
+                | ToggleFurniture
+                | LargerText
+                | SmallerText
+                | Settings
+                | Shortcuts
+                | About
+        )
+    }
+
     /// Whether it can be done now.
     pub(crate) fn enabled(self, state: &State) -> bool {
         use Command::*;
         let page = state.page();
         let selected = !state.view.selection.is_empty();
+        let has_pages = || state.document().is_some_and(|document| !document.pages.is_empty());
         let read = |region: &super::project::PageRegion| region.read.is_some() || region.edit.is_some();
         match self {
             Undo => state.history.undo_name().is_some(),
             Redo => state.history.redo_name().is_some(),
             SaveProject | SaveProjectAs | Export => !state.project.documents.is_empty(),
-            CloseDocument | PreviousPage | NextPage | FirstPage | LastPage | RecognizeDocument | DetectDocument
-            | CopyDocument => state.view.page.is_some(),
-            RotateLeft | RotateRight | Detect | DrawRegion | RecognizePage | FitPage | FitWidth | ZoomIn | ZoomOut
-            | ActualSize => page.is_some(),
-            Recognize => page.is_some() && state.run.is_none(),
+            CloseDocument => state.document().is_some(),
+            PreviousPage | FirstPage => state.neighbour(false).is_some(),
+            NextPage | LastPage => state.neighbour(true).is_some(),
+            RecognizeDocument => has_pages() && !state.is_busy(),
+            DetectDocument => has_pages(),
+            CopyDocument => state.document().is_some_and(super::project::Document::has_results),
+            RotateLeft | RotateRight | Detect | DrawRegion | FitPage | FitWidth | ZoomIn | ZoomOut | ActualSize => {
+                page.is_some()
+            }
+            Recognize | RecognizePage => page.is_some() && !state.is_busy(),
             CopyPage => page.is_some_and(|page| page.regions.iter().any(|region| read(region))),
             SelectAll | NextRegion | PreviousRegion => page.is_some_and(|page| !page.regions.is_empty()),
-            Delete | MoveEarlier | MoveLater | RecognizeAgain => selected,
+            Delete | MoveEarlier | MoveLater => selected,
+            RecognizeAgain => selected && !state.is_busy(),
             CopyRegions => state.selected().any(|region| read(region)),
             CopyTable => state
                 .selected()
@@ -270,7 +309,7 @@ impl Command {
             EditText => state.focused().is_some_and(|region| read(region)),
             RevertText => state.focused().is_some_and(|region| region.edit.is_some()),
             Cancel => true, // Esc always has something to leave
-            Race => state.focused().is_some() && state.run.is_none(),
+            Race => state.focused().is_some() && !state.is_busy(),
             PlayRounds => state.focused().is_some_and(|region| region.read.is_some()),
             _ => true,
         }

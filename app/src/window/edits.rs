@@ -8,6 +8,7 @@ use engine::region::{Label, Rect, Region, Role};
 
 use super::project::{Page, PageKey, PageRegion, RegionId};
 use super::state::State;
+use super::strings::change;
 
 /// Boxes narrower or lower than this are slips of the hand, page pixels.
 pub(crate) const SMALLEST: u32 = 4;
@@ -29,8 +30,10 @@ impl State {
     ) {
         let Some(page) = self.project.page(key) else { return };
         let mut page = Page::clone(page);
+        let replayed = self.replayed();
         if change(&mut page) {
             self.history.change(&mut self.project, name, key, page, merge);
+            self.close_stale_replay(replayed);
         }
         self.view.drop_strangers(self.project.page(key).map(Arc::as_ref), key);
     }
@@ -43,7 +46,7 @@ impl State {
             return;
         }
         let id = self.project.new_region();
-        self.change("Draw region", None, |page| {
+        self.change(change::DRAW, None, |page| {
             let place = reading_place(page, bounds);
             let region = PageRegion { id, region: Region::new(label, bounds), read: None, edit: None };
             page.regions.insert(place, Arc::new(region));
@@ -57,7 +60,7 @@ impl State {
     /// Moves and resizes boxes. What was read there stays until it is read again.
     pub(crate) fn reshape(&mut self, boxes: &[(RegionId, Rect)], merge: u64) {
         let Some([width, height]) = self.page().and_then(|page| page.size) else { return };
-        self.change("Move region", Some(merge), |page| {
+        self.change(change::MOVE, Some(merge), |page| {
             let mut changed = false;
             for &(id, bounds) in boxes {
                 let bounds = bounds.clamped(width, height);
@@ -80,7 +83,7 @@ impl State {
     /// Gives the selected regions another label.
     pub(crate) fn relabel(&mut self, label: Label) {
         let ids = self.view.selection.clone();
-        self.change("Change type", None, |page| {
+        self.change(change::RELABEL, None, |page| {
             ids.iter().fold(false, |changed, &id| {
                 changed
                     | alter(page, id, |region| {
@@ -102,7 +105,7 @@ impl State {
     pub(crate) fn delete_selected(&mut self) {
         let ids = self.view.selection.clone();
         let first = self.page().and_then(|page| page.regions.iter().position(|region| ids.contains(&region.id)));
-        self.change("Delete regions", None, |page| {
+        self.change(change::DELETE, None, |page| {
             let before = page.regions.len();
             page.regions.retain(|region| !ids.contains(&region.id));
             page.regions.len() != before
@@ -116,7 +119,7 @@ impl State {
 
     /// Moves a region to another place in the reading order.
     pub(crate) fn reorder(&mut self, id: RegionId, to: usize) {
-        self.change("Reorder regions", None, |page| {
+        self.change(change::REORDER, None, |page| {
             let Some(from) = page.position(id) else { return false };
             let region = page.regions.remove(from);
             let to = to.min(page.regions.len());
@@ -128,7 +131,7 @@ impl State {
     /// Moves the selected regions one place earlier or later, keeping their order.
     pub(crate) fn shift_selected(&mut self, later: bool) {
         let ids = self.view.selection.clone();
-        self.change("Reorder regions", None, |page| {
+        self.change(change::REORDER, None, |page| {
             let regions = &mut page.regions;
             let chosen = |region: &Arc<PageRegion>| ids.contains(&region.id);
             let mut changed = false;
@@ -153,22 +156,33 @@ impl State {
 
     /// Keeps a person's text for a region; the model's own text is no edit.
     pub(crate) fn edit_text(&mut self, id: RegionId, text: String) {
-        self.change("Edit text", None, |page| {
+        self.change(change::EDIT, None, |page| {
             alter(page, id, |region| {
+                if region.text() == text {
+                    return;
+                }
                 let model = region.read.as_ref().map(|read| read.text.as_str());
                 region.edit = (model != Some(text.as_str())).then_some(text);
             })
         });
     }
 
+    /// Keeps the text that is being typed, since what it belongs to is left; text that was not touched is none.
+    pub(crate) fn finish_edit(&mut self) {
+        let Some((id, text)) = self.view.editing.take() else { return };
+        if text != self.view.edit_from {
+            self.edit_text(id, text);
+        }
+    }
+
     /// Drops a person's text.
     pub(crate) fn revert_text(&mut self, id: RegionId) {
-        self.change("Revert text", None, |page| alter(page, id, |region| region.edit = None));
+        self.change(change::REVERT, None, |page| alter(page, id, |region| region.edit = None));
     }
 
     /// Turns the page by hand. Regions turn with it; what was read stays.
     pub(crate) fn rotate(&mut self, turn: Turn) {
-        self.change("Rotate page", None, |page| {
+        self.change(change::ROTATE, None, |page| {
             if turn == Turn::None {
                 return false;
             }
@@ -191,11 +205,14 @@ impl State {
 
     /// Puts what was detected in the place of the page's regions.
     pub(crate) fn replace_regions(&mut self, key: PageKey, regions: Vec<Region>, merge: Option<u64>) {
+        if self.view.page == Some(key) {
+            self.finish_edit(); // undo brings it back with its region
+        }
         let regions: Vec<_> = regions
             .into_iter()
             .map(|region| Arc::new(PageRegion { id: self.project.new_region(), region, read: None, edit: None }))
             .collect();
-        self.change_page(key, "Detect regions", merge, |page| {
+        self.change_page(key, change::DETECT, merge, |page| {
             page.regions = regions;
             page.detected = true;
             true

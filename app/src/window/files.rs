@@ -10,6 +10,7 @@ use super::history::History;
 use super::librarian::Want;
 use super::project::{PageKey, Project};
 use super::project_file::{self, Loaded};
+use super::race::RaceAsk;
 use super::state::{Confirm, Modal, Tone, View};
 use super::strings;
 use crate::reader::Waker;
@@ -77,6 +78,7 @@ impl Window {
             match saved {
                 Ok(path) => {
                     self.state.tell(Tone::Good, strings::project_saved(&path));
+                    self.state.settings.remember(&path);
                     self.state.project_file = Some(path);
                     self.state.saved_revision = revision;
                 }
@@ -126,6 +128,7 @@ impl Window {
 
     /// Opens a project file; asks first when work would be lost.
     pub(super) fn ask_open_project(&mut self, path: PathBuf) {
+        self.state.finish_edit();
         let results = self.state.project.documents.iter().any(super::project::Document::has_results);
         if results && self.state.history.revision() != self.state.saved_revision {
             self.state.modal = Some(Modal::Confirm(Confirm::OpenProject(path)));
@@ -144,12 +147,15 @@ impl Window {
         let Loaded { project, page, path } = loaded.apart_from(&self.state.project);
         self.replace_project(project, page);
         self.state.saved_revision = self.state.history.revision();
+        self.state.settings.remember(&path);
         self.state.project_file = Some(path);
     }
 
     fn replace_project(&mut self, project: Project, page: Option<PageKey>) {
+        self.race(RaceAsk::Close);
         let state = &mut self.state;
         state.cancel_run();
+        state.modal.take_if(|modal| modal.document().is_some());
         state.project.documents.iter().for_each(|document| self.librarian.want(Want::Close(document.id)));
         self.opening = None;
         state.sheets.forget(|_| true);

@@ -31,6 +31,16 @@ pub(crate) enum Scope {
     Document(DocumentId),
 }
 
+impl Scope {
+    /// The document that it is part of.
+    pub(crate) fn document(&self) -> DocumentId {
+        match self {
+            Scope::Regions(key, _) | Scope::Page(key) => key.document,
+            Scope::Document(document) => *document,
+        }
+    }
+}
+
 /// A run over one document.
 pub(crate) struct Run {
     pub(crate) document: DocumentId,
@@ -100,6 +110,12 @@ impl Run {
         &self.targets
     }
 
+    /// Whether it reads this page just now, or will.
+    pub(crate) fn concerns(&self, key: PageKey) -> bool {
+        let waits = || self.document == key.document && self.orders.iter().any(|(page, _)| *page == key.page);
+        self.page == Some(key) || waits()
+    }
+
     /// The region of the project that a request belongs to.
     fn target(&self, id: RequestId) -> Option<RegionId> {
         (self.page.map(|key| key.page) == Some(id.page)).then(|| self.targets.get(id.region).copied()).flatten()
@@ -109,7 +125,8 @@ impl Run {
 impl Window {
     /// Reads what was asked for, when the engine is there; wakes it first when it is not.
     pub(super) fn recognize(&mut self, scope: Scope) {
-        if self.state.run.is_some() {
+        if self.state.is_busy() {
+            self.state.tell(Tone::Warning, strings::run::BUSY);
             return;
         }
         let Some(reader) = &self.reader else {
@@ -144,7 +161,8 @@ impl Window {
                     race.ask(ask);
                 }
                 if ask == RaceAsk::Close {
-                    (self.state.race, self.state.modal) = (None, None);
+                    self.state.race = None;
+                    self.state.modal.take_if(|modal| *modal == Modal::Race);
                 }
             }
         }
@@ -168,7 +186,12 @@ impl Window {
             match run.job.next(Duration::ZERO) {
                 Next::Event(event) => self.state.run_event(event),
                 Next::Quiet => return false,
-                Next::Gone => self.state.end_run(Outcome::Failed(strings::run::GONE.to_owned())),
+                // An engine that was let go goes without a word.
+                Next::Gone if run.cancelled => self.state.end_run(Outcome::Cancelled),
+                Next::Gone => {
+                    self.state.end_run(Outcome::Failed(strings::run::GONE.to_owned()));
+                    self.drop_engine(); // the next recognition starts another
+                }
             }
             if Instant::now() >= until {
                 return true;
@@ -361,7 +384,9 @@ impl State {
                 run.regions_done = 0;
                 let text = strings::run::page_failed(page, &message);
                 self.history.amend(&mut self.project, key, |page| page.error = Some(message.clone()));
-                self.tell(Tone::Error, text);
+                if self.project.page(key).is_some() {
+                    self.tell(Tone::Error, text);
+                }
             }
             Event::Finished { outcome } => self.end_run(outcome),
         }
@@ -392,7 +417,8 @@ impl State {
             run.targets = ids;
             run.regions_done = 0;
         }
-        if follow && before.is_some() && self.view.page == before {
+        // Nobody is taken away from what they are writing.
+        if follow && before.is_some() && self.view.page == before && self.view.editing.is_none() {
             self.go(key);
         }
     }
@@ -401,6 +427,9 @@ impl State {
     fn end_run(&mut self, outcome: Outcome) {
         self.live.clear();
         let Some(run) = self.run.take() else { return };
+        if self.project.document(run.document).is_none() {
+            return; // it was closed, and the run with it
+        }
         match outcome {
             Outcome::Failed(message) => self.tell(Tone::Error, message),
             Outcome::Cancelled => self.tell(Tone::Good, strings::run::cancelled(run.regions_read)),

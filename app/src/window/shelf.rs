@@ -1,5 +1,6 @@
 //! Opening and closing documents, and what the librarian says of them.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -10,16 +11,21 @@ use engine::document::Turn;
 use engine::worker::Source;
 
 use super::app::Window;
+use super::dialogs::{Asked, PathForm};
 use super::librarian::{Told, Want};
 use super::project::{DocumentId, DocumentState, Page, PageKey};
+use super::race::RaceAsk;
 use super::sheets::{Sheet, Thumbnail};
-use super::state::{Modal, Tone};
+use super::state::{Modal, Tone, View};
 use super::strings;
 
 /// The page that comes with the program.
 const SAMPLE: &[u8] = include_bytes!("../../../assets/samples/gravity-sample.pdf");
 /// Its name.
 const SAMPLE_NAME: &str = "gravity-sample.pdf";
+
+/// Most paths in a pasted text.
+const MOST_PASTED: usize = 1000;
 
 /// What was found where a person pointed.
 pub(super) enum Found {
@@ -44,11 +50,11 @@ impl Window {
         });
     }
 
-    /// Opens what is on the clipboard: files, a picture, or paths written as text.
-    pub(super) fn paste(&mut self) {
-        self.search(|| match pasted() {
-            Ok(found) => found,
-            Err(_) => Found::Nothing(strings::NOTHING_TO_PASTE.to_owned()),
+    /// Opens what is on the clipboard: files, a picture, or paths written as text, which may have come with the keys.
+    pub(super) fn paste(&mut self, text: Option<String>) {
+        self.search(move || {
+            let named = text.as_deref().and_then(named_files);
+            named.or_else(|| pasted().ok()).unwrap_or_else(|| Found::Nothing(strings::NOTHING_TO_PASTE.to_owned()))
         });
     }
 
@@ -98,7 +104,10 @@ impl Window {
                     self.add_files(files);
                 }
                 Found::Picture(bytes) => {
-                    let name = strings::pasted_name(self.state.project.documents.len() + 1);
+                    let documents = &self.state.project.documents;
+                    let taken = |name: &String| documents.iter().any(|document| document.name == *name);
+                    let names = (documents.len() + 1..).map(strings::pasted_name);
+                    let name = names.take(1000).find(|name| !taken(name)).unwrap_or_default();
                     self.add(name.clone(), Source::Bytes { name, bytes });
                 }
                 Found::Nothing(sentence) => self.state.tell(Tone::Warning, sentence),
@@ -107,19 +116,33 @@ impl Window {
     }
 
     fn add_files(&mut self, files: Vec<PathBuf>) {
+        let path_of = |document: &super::project::Document| match &document.source {
+            Source::Path(path) => Some((path.clone(), document.id)),
+            Source::Bytes { .. } => None,
+        };
+        // Thousands may come at once.
+        let mut there: HashMap<PathBuf, DocumentId> = self.state.project.documents.iter().filter_map(path_of).collect();
         let mut first = None;
         for path in files {
-            if path.extension().is_some_and(|ending| ending == super::project_file::EXTENSION) {
+            // The next start may be in another folder.
+            let path = std::path::absolute(&path).unwrap_or(path);
+            self.state.settings.remember(&path);
+            if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(super::project_file::EXTENSION)) {
                 self.ask_open_project(path);
                 continue;
             }
-            let source = Source::Path(path.clone());
-            let there = self.state.project.documents.iter().find(|document| document.source == source);
-            let id = there.map(|document| document.id).unwrap_or_else(|| {
-                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-                self.state.project.add(name, source)
-            });
-            self.state.settings.remember(&path);
+            let id = match there.get(&path) {
+                Some(&id) => {
+                    self.state.open_again(id);
+                    id
+                }
+                None => {
+                    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+                    let id = self.state.project.add(name, Source::Path(path.clone()));
+                    there.insert(path, id);
+                    id
+                }
+            };
             first = first.or(Some(id));
         }
         if let Some(document) = first {
@@ -136,9 +159,15 @@ impl Window {
     /// Closes a document.
     pub(super) fn close(&mut self, id: DocumentId) {
         let state = &mut self.state;
-        if state.run.as_ref().is_some_and(|run| run.document == id) {
+        let pending = state.pending.as_ref().is_some_and(|scope| scope.document() == id);
+        if pending || state.run.as_ref().is_some_and(|run| run.document == id) {
             state.cancel_run();
         }
+        state.modal.take_if(|modal| modal.document() == Some(id));
+        if state.race.as_ref().is_some_and(|race| race.page.document == id) {
+            self.race(RaceAsk::Close);
+        }
+        let state = &mut self.state;
         let at = state.project.documents.iter().position(|document| document.id == id);
         state.project.documents.retain(|document| document.id != id);
         state.history.forget(|key| key.document == id);
@@ -154,7 +183,10 @@ impl Window {
             let next = at.map(|at| at.min(documents.len().saturating_sub(1))).and_then(|at| documents.get(at));
             match next.map(|document| PageKey { document: document.id, page: 0 }) {
                 Some(key) => state.go(key),
-                None => state.view.page = None,
+                None => {
+                    let View { camera, reading, .. } = state.view;
+                    state.view = View { camera, reading, ..View::default() };
+                }
             }
         }
     }
@@ -189,7 +221,9 @@ impl Window {
         }
         let mut shown: Vec<(PageKey, Turn)> = Vec::new();
         for &key in &self.state.view.thumbnails {
-            let Some(page) = self.state.project.page(key) else { continue };
+            // The librarian draws nothing of a document that is not open yet, and is asked again when it is.
+            let document = self.state.project.document(key.document).filter(|document| open(document));
+            let Some(page) = document.and_then(|document| document.pages.get(key.page)) else { continue };
             let there = self.state.sheets.thumbnail(key).is_some_and(|thumbnail| thumbnail.turn == page.turn);
             if !there && page.error.is_none() {
                 shown.push((key, page.turn));
@@ -220,8 +254,14 @@ impl Window {
                 self.opened(id);
                 let state = &mut self.state;
                 if let Some(document) = state.project.document_mut(id) {
-                    if let Some(sentence) = super::stored::reopen(document, page_count) {
+                    let sentence = super::stored::reopen(document, page_count);
+                    let last = document.pages.len().saturating_sub(1);
+                    if let Some(sentence) = sentence {
                         state.tell(Tone::Warning, sentence);
+                    }
+                    // The file may be shorter than it was.
+                    if state.view.page.is_some_and(|key| key.document == id && key.page > last) {
+                        state.go(PageKey { document: id, page: last });
                     }
                 }
             }
@@ -256,7 +296,12 @@ impl Window {
                 state.sheets.keep_full(key, Sheet { turn, dpi: asked, pyramid });
             }
             Told::Detected { key, turn, size, asked_dpi, dpi, skew_degrees, regions } => {
-                if state.project.page(key).is_some_and(|page| page.turn == turn) {
+                if state.run.as_ref().is_some_and(|run| run.concerns(key)) {
+                    return; // what is being read stays on its page
+                }
+                if state.project.page(key).is_some_and(|page| page.turn != turn) {
+                    self.want_detection(key); // it was turned meanwhile
+                } else if state.project.page(key).is_some() {
                     state
                         .learn(key, Looks { turn, size, asked_dpi: asked_dpi as u32, dpi, skew_degrees, notice: None });
                     let (found, merge) = (regions.len(), state.detect_merge);
@@ -297,6 +342,27 @@ struct Looks {
 }
 
 impl super::state::State {
+    /// Opens a document that could not be opened anew: what was in the way may be gone.
+    pub(crate) fn open_again(&mut self, id: DocumentId) {
+        if let Some(document) = self.project.document_mut(id)
+            && matches!(document.state, DocumentState::Failed(_))
+        {
+            document.state = DocumentState::Opening;
+        }
+    }
+
+    /// Lets pages that could not be drawn be drawn anew, at another resolution.
+    pub(crate) fn forgive_pages(&mut self) {
+        let mut failed = Vec::new();
+        for document in &self.project.documents {
+            let pages = document.pages.iter().enumerate().filter(|(_, page)| page.error.is_some());
+            failed.extend(pages.map(|(page, _)| PageKey { document: document.id, page }));
+        }
+        for key in failed {
+            self.history.amend(&mut self.project, key, |page| page.error = None);
+        }
+    }
+
     /// Learns what a page looks like.
     fn learn(&mut self, key: PageKey, looks: Looks) {
         let learnt = |page: &mut Page| {
@@ -334,14 +400,19 @@ fn pasted() -> Result<Found, arboard::Error> {
         return Ok(Found::Picture(bytes));
     }
     let text = clipboard.get_text()?;
-    let paths: Vec<PathBuf> = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(PathBuf::from).collect();
-    match paths.is_empty() || paths.len() > 1000 || !paths.iter().all(|path| path.exists()) {
-        true => Ok(Found::Nothing(strings::NOTHING_TO_PASTE.to_owned())),
-        false => {
-            let (inputs, faults) = crate::inputs::expand(&paths);
-            Ok(Found::Files(inputs.into_iter().map(|input| input.path).collect(), faults))
-        }
+    Ok(named_files(&text).unwrap_or_else(|| Found::Nothing(strings::NOTHING_TO_PASTE.to_owned())))
+}
+
+/// The files that a text names, a path or address in each line; none when a line is something else.
+fn named_files(text: &str) -> Option<Found> {
+    let path = |line: &str| PathForm { asked: Asked::Files, text: line.to_owned() }.path().filter(|path| path.exists());
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let paths: Vec<PathBuf> = lines.take(MOST_PASTED + 1).map(path).collect::<Option<_>>()?;
+    if paths.is_empty() || paths.len() > MOST_PASTED {
+        return None;
     }
+    let (inputs, faults) = crate::inputs::expand(&paths);
+    Some(Found::Files(inputs.into_iter().map(|input| input.path).collect(), faults))
 }
 
 fn png(width: usize, height: usize, rgba: Vec<u8>) -> Option<Vec<u8>> {

@@ -10,7 +10,7 @@ use engine::worker::EngineInfo;
 
 use super::history::History;
 use super::live::Live;
-use super::project::{Document, Page, PageKey, PageRegion, Project, RegionId};
+use super::project::{Document, DocumentId, Page, PageKey, PageRegion, Project, RegionId, RegionRead};
 use super::race::Race;
 use super::replay::Replay;
 use super::run::{Run, Scope};
@@ -67,6 +67,8 @@ pub(crate) struct View {
     pub(crate) reading: ReadingTab,
     /// The region whose text is being edited, with the text as it stands.
     pub(crate) editing: Option<(RegionId, String)>,
+    /// That text as it was when the edit began.
+    pub(crate) edit_from: String,
     /// The pages whose thumbnails are seen.
     pub(crate) thumbnails: Vec<PageKey>,
     /// Set to bring a region into view in the reading pane, once.
@@ -163,7 +165,7 @@ pub(crate) enum Modal {
     About,
     /// A document asks for its password; the text typed so far.
     Password {
-        document: super::project::DocumentId,
+        document: DocumentId,
         text: String,
     },
     /// What to export and how.
@@ -180,9 +182,20 @@ pub(crate) enum Modal {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Confirm {
     /// Close a document with its results.
-    CloseDocument(super::project::DocumentId),
+    CloseDocument(DocumentId),
     /// Replace what is open by this project file.
     OpenProject(std::path::PathBuf),
+}
+
+impl Modal {
+    /// The document it is about, if it is about one.
+    pub(crate) fn document(&self) -> Option<DocumentId> {
+        match self {
+            Modal::Password { document, .. } | Modal::Confirm(Confirm::CloseDocument(document)) => Some(*document),
+            Modal::Export(form) => Some(form.document),
+            _ => None,
+        }
+    }
 }
 
 impl View {
@@ -223,6 +236,8 @@ impl State {
         if self.view.page == Some(key) {
             return;
         }
+        self.finish_edit();
+        self.replay = None;
         self.view = View {
             page: Some(key),
             tool: self.view.tool,
@@ -240,7 +255,53 @@ impl State {
         self.messages.retain(|message| message.text != text);
         self.messages.push(Message { tone, text, since: Instant::now() });
         if self.messages.len() > MESSAGES {
-            self.messages.remove(0);
+            // What has to be read outlives what is only good to know.
+            let least = |tone| self.messages.iter().position(|message| message.tone == tone);
+            let at = least(Tone::Good).or_else(|| least(Tone::Warning)).unwrap_or(0);
+            self.messages.remove(at);
+        }
+    }
+
+    /// Whether something is being read, or will be as soon as the engine is there.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.run.is_some() || self.pending.is_some()
+    }
+
+    /// The next page that can be looked at, or the one before; documents without pages are passed over.
+    pub(crate) fn neighbour(&self, forward: bool) -> Option<PageKey> {
+        let PageKey { document, page } = self.view.page?;
+        let documents = &self.project.documents;
+        let at = documents.iter().position(|other| other.id == document)?;
+        let count = documents.get(at)?.pages.len();
+        let key = |document: &Document, page| PageKey { document: document.id, page };
+        let with_pages = |document: &&Document| !document.pages.is_empty();
+        if forward {
+            if page + 1 < count {
+                return Some(PageKey { document, page: page + 1 });
+            }
+            documents.iter().skip(at + 1).find(with_pages).map(|document| key(document, 0))
+        } else {
+            if page > 0 && count > 0 {
+                return Some(PageKey { document, page: (page - 1).min(count - 1) });
+            }
+            let before = documents.iter().take(at).rev().find(with_pages);
+            before.map(|document| key(document, document.pages.len().saturating_sub(1)))
+        }
+    }
+
+    /// What the region that is being replayed was read as: the replay plays this and nothing else.
+    pub(crate) fn replayed(&self) -> Option<Arc<RegionRead>> {
+        self.page()?.region(self.replay.as_ref()?.region)?.read.clone()
+    }
+
+    /// Closes the replay when what it plays, which was looked up before a change, is gone or was read anew.
+    pub(crate) fn close_stale_replay(&mut self, before: Option<Arc<RegionRead>>) {
+        let same = match (&before, &self.replayed()) {
+            (Some(before), Some(after)) => Arc::ptr_eq(before, after),
+            (before, after) => before.is_none() && after.is_none(),
+        };
+        if !same {
+            self.replay = None;
         }
     }
 

@@ -97,7 +97,7 @@ pub(crate) mod command {
             RotateLeft => "Turn the page a quarter to the left",
             RotateRight => "Turn the page a quarter to the right",
             Detect => "Find text, tables and pictures on this page",
-            DetectDocument => "Find text, tables and pictures on every page",
+            DetectDocument => "Find text, tables and pictures on every page that has no regions yet",
             DrawRegion => "Drag a box around what you want to read",
             NextRegion => "Select the next region",
             PreviousRegion => "Select the region before",
@@ -214,6 +214,11 @@ pub(crate) const NOTHING_TO_PASTE: &str =
     "The clipboard holds no picture and no files; copy a screenshot or files first";
 /// Said when a page that is being read is to be turned.
 pub(crate) const TURN_LATER: &str = "This page is being read; cancel first, then turn it";
+/// Said when the regions of a page that is being read are to be looked for.
+pub(crate) const DETECT_LATER: &str = "This page is being read; cancel first, then detect its regions";
+/// Said when there is no page without regions.
+pub(crate) const ALL_DETECTED: &str =
+    "Every page of this document has regions already; Detect regions looks for those of one page anew";
 /// Said when Detect found no region.
 pub(crate) const NOTHING_DETECTED: &str =
     "Nothing to read was found on this page; draw a region where there is something";
@@ -228,12 +233,22 @@ pub(crate) const NOT_MEASURED: &str = "not measured";
 
 /// Names of changes, for "Undo …".
 pub(crate) mod change {
+    pub(crate) const DRAW: &str = "Draw region";
+    pub(crate) const MOVE: &str = "Move region";
+    pub(crate) const RELABEL: &str = "Change type";
+    pub(crate) const DELETE: &str = "Delete regions";
+    pub(crate) const REORDER: &str = "Reorder regions";
+    pub(crate) const EDIT: &str = "Edit text";
+    pub(crate) const REVERT: &str = "Revert text";
+    pub(crate) const ROTATE: &str = "Rotate page";
+    pub(crate) const DETECT: &str = "Detect regions";
     pub(crate) const RECOGNIZE: &str = "Recognize";
 }
 
 /// What is told of a run.
 pub(crate) mod run {
-    pub(crate) const GONE: &str = "the engine has stopped; start the program again";
+    pub(crate) const GONE: &str = "The engine has stopped; recognize again to start it anew";
+    pub(crate) const BUSY: &str = "Something is being read already; wait until it is done, or cancel it first";
 
     /// A count with its noun.
     pub(crate) fn count(n: usize, noun: &str) -> String {
@@ -270,6 +285,9 @@ pub(crate) const DISMISS: &str = "Dismiss";
 pub(crate) const WARNING: &str = "Note";
 pub(crate) const ERROR: &str = "Error";
 pub(crate) const OPENING: &str = "Opening…";
+pub(crate) const NO_PAGES: &str = "This document has no pages.";
+pub(crate) const TRY_AGAIN: &str = "Try again";
+pub(crate) const DROP_HERE: &str = "Drop files and folders to open them";
 pub(crate) const LOCKED: &str = "This document is protected by a password.";
 pub(crate) const ENTER_PASSWORD: &str = "Enter the password…";
 pub(crate) const OFFLINE_HINT: &str =
@@ -376,6 +394,16 @@ pub(crate) mod tool {
     pub(crate) const PAGE_NUMBER: &str = "Page number";
     pub(crate) const PAGE_FIELD: &str = "Click to type a page number";
     pub(crate) const ZOOM: &str = "Zoom";
+    pub(crate) const NO_PAGE: &str = "– / –";
+
+    /// Behind the page's number.
+    pub(crate) fn of_pages(count: usize) -> String {
+        format!(" / {count}")
+    }
+
+    pub(crate) fn zoom(percent: Option<impl std::fmt::Display>) -> String {
+        percent.map_or_else(|| "–".to_owned(), |percent| format!("{percent} %"))
+    }
 
     /// The main button names its scope.
     pub(crate) fn recognize(selected: usize) -> String {
@@ -1145,4 +1173,19 @@ pub(crate) const COPIED: &str = "Copied";
 
 pub(crate) fn project_saved(path: &std::path::Path) -> String {
     format!("Saved as {}", path.display())
+}
+
+/// What is said when the window or the engine does not start.
+pub(crate) mod start {
+    pub(crate) const NO_DISPLAY: &str =
+        "there is no display to open a window on; to read files, use: gravityocr recognize FILES";
+    pub(crate) const STOPPED: &str = "The engine could not start: an internal error stopped it; recognize to try again";
+
+    pub(crate) fn no_window(error: &dyn std::error::Error) -> String {
+        format!("the window could not be opened ({error}); to read files without it, use: gravityocr recognize FILES")
+    }
+
+    pub(crate) fn no_thread(error: &std::io::Error) -> String {
+        format!("The engine could not start: {}; recognize to try again", crate::output::reason(error))
+    }
 }

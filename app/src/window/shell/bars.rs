@@ -101,9 +101,8 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Actions) {
 
 /// The one main button. It names what it reads; while it reads, Cancel stands in its place.
 fn main_button(ui: &mut Ui, state: &State, actions: &mut Actions) {
-    let busy = state.run.is_some() || state.pending.is_some();
     ui.spacing_mut().button_padding = egui::vec2(14.0, 5.0);
-    if busy {
+    if state.is_busy() {
         let stopping = state.run.as_ref().is_some_and(|run| run.cancelled);
         let text = if stopping { strings::tool::STOPPING } else { strings::tool::CANCEL };
         let cancel = ui.add_enabled(!stopping, Button::new(RichText::new(text).strong()));
@@ -142,30 +141,31 @@ fn progress(ui: &mut Ui, state: &State) {
     };
     let progress = run.progress();
     let bar = ProgressBar::new(progress.share).desired_width(120.0).desired_height(14.0);
-    name(&ui.add(bar), strings::tool::PROGRESS);
+    name(&ui.add(bar), egui::Role::ProgressIndicator, strings::tool::PROGRESS);
     ui.label(strings::tool::progress(&progress));
 }
 
 fn pager(ui: &mut Ui, state: &State, actions: &mut Actions) {
     let back = command_button(ui, Command::PreviousPage, "‹", state, actions);
-    name(&back, Command::PreviousPage.label());
+    name(&back, egui::Role::Button, Command::PreviousPage.label());
     let count = state.document().map_or(0, |document| document.pages.len());
     match state.view.page.filter(|_| count > 0) {
         Some(PageKey { document, page }) => {
             let mut number = page + 1;
-            let field = egui::DragValue::new(&mut number).range(1..=count).speed(0.1).suffix(format!(" / {count}"));
+            let field =
+                egui::DragValue::new(&mut number).range(1..=count).speed(0.1).suffix(strings::tool::of_pages(count));
             let field = ui.add(field).on_hover_text(strings::tool::PAGE_FIELD);
-            name(&field, strings::tool::PAGE_NUMBER);
+            name(&field, egui::Role::SpinButton, strings::tool::PAGE_NUMBER);
             if field.changed() && number != page + 1 {
                 actions.ask(Action::Go(PageKey { document, page: number.saturating_sub(1).min(count - 1) }));
             }
         }
         None => {
-            ui.weak("– / –");
+            ui.weak(strings::tool::NO_PAGE);
         }
     }
     let next = command_button(ui, Command::NextPage, "›", state, actions);
-    name(&next, Command::NextPage.label());
+    name(&next, egui::Role::Button, Command::NextPage.label());
     for (command, icon) in [(Command::RotateLeft, Icon::RotateLeft), (Command::RotateRight, Icon::RotateRight)] {
         if icon_button(ui, icon, command.label(), command.enabled(state)).clicked() {
             actions.command(command);
@@ -175,9 +175,9 @@ fn pager(ui: &mut Ui, state: &State, actions: &mut Actions) {
 
 fn zoom(ui: &mut Ui, state: &State, actions: &mut Actions) {
     let out = command_button(ui, Command::ZoomOut, "−", state, actions);
-    name(&out, Command::ZoomOut.label());
+    name(&out, egui::Role::Button, Command::ZoomOut.label());
     let percent = canvas::camera::percent(ui.ctx()).filter(|_| state.page().is_some());
-    let text = percent.map_or("–".to_owned(), |percent| format!("{percent} %"));
+    let text = strings::tool::zoom(percent);
     ui.add_enabled_ui(state.page().is_some(), |ui| {
         let menu = ui.menu_button(text, |ui| {
             for command in [Command::FitPage, Command::FitWidth, Command::ActualSize, Command::ZoomIn, Command::ZoomOut]
@@ -185,16 +185,15 @@ fn zoom(ui: &mut Ui, state: &State, actions: &mut Actions) {
                 command_entry(ui, command, state, actions);
             }
         });
-        name(&menu.response, strings::tool::ZOOM);
+        name(&menu.response, egui::Role::Button, strings::tool::ZOOM);
     });
     let larger = command_button(ui, Command::ZoomIn, "+", state, actions);
-    name(&larger, Command::ZoomIn.label());
+    name(&larger, egui::Role::Button, Command::ZoomIn.label());
 }
 
 /// Gives a control whose face is a sign its name in words.
-pub(super) fn name(response: &egui::Response, name: &str) {
+fn name(response: &egui::Response, kind: egui::Role, name: &str) {
     let enabled = response.enabled();
-    let kind = egui::Role::Button;
     response.widget_info(|| egui::WidgetInfo::labeled(kind, enabled, name));
 }
 

@@ -23,7 +23,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
         if !state.exports.is_empty() {
             Frame::popup(ui.style()).show(ui, |ui| export::progress(ui, &state.exports, actions));
         }
-        for (at, message) in state.messages.iter().enumerate() {
+        for message in &state.messages {
             Frame::popup(ui.style()).show(ui, |ui| {
                 ui.horizontal(|ui| {
                     let (word, colour) = match message.tone {
@@ -35,7 +35,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
                         ui.label(RichText::new(word).strong().color(colour));
                     }
                     if ui.button(strings::DISMISS).clicked() {
-                        actions.ask(Action::Dismiss(at));
+                        actions.ask(Action::Dismiss(message.text.clone()));
                     }
                     ui.add(egui::Label::new(&message.text).wrap());
                 });
@@ -44,7 +44,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
                 match STAY.checked_sub(message.since.elapsed()) {
                     Some(left) if state.modal.is_none() => ui.ctx().request_repaint_after(left),
                     Some(_) => {}
-                    None => actions.ask(Action::Dismiss(at)),
+                    None => actions.ask(Action::Dismiss(message.text.clone())),
                 }
             }
         }

@@ -12,16 +12,31 @@ pub(super) mod welcome;
 pub(super) use bars::bars;
 pub(super) use shortcuts::{asked_by_keys, shortcut_text};
 
-use eframe::egui::{Button, Response, Ui};
+use eframe::egui::{Align2, Button, CornerRadius, FontId, Id, LayerId, Order, Response, StrokeKind, Ui};
 
 use super::action::Actions;
 use super::command::Command;
 use super::state::State;
+use super::strings;
 
 /// What lies over the panes: messages and questions.
 pub(super) fn over(ui: &mut Ui, state: &State, actions: &mut Actions) {
     messages::show(ui, state, actions);
     modals::show(ui, state, actions);
+    if ui.input(|input| !input.raw.hovered_files.is_empty()) {
+        drop_hint(ui);
+    }
+}
+
+/// Says that files can be let go here.
+fn drop_hint(ui: &Ui) {
+    let painter = ui.ctx().layer_painter(LayerId::new(Order::Foreground, Id::unique("drop hint")));
+    let (visuals, rect) = (ui.visuals(), ui.ctx().content_rect());
+    painter.rect_filled(rect, CornerRadius::ZERO, visuals.panel_fill.gamma_multiply(0.85));
+    let edge = rect.shrink(12.0);
+    painter.rect_stroke(edge, CornerRadius::same(8), visuals.selection.stroke, StrokeKind::Inside);
+    let font = FontId::proportional(20.0);
+    painter.text(rect.center(), Align2::CENTER_CENTER, strings::DROP_HERE, font, visuals.strong_text_color());
 }
 
 /// A button for a command: its name, its explanation with its keys, and whether it can be done now.

@@ -1,6 +1,6 @@
 //! Which command a key asks for.
 
-use eframe::egui::{FocusDirection, Key, KeyboardShortcut, Modifiers, Popup, Ui};
+use eframe::egui::{Event, FocusDirection, Key, KeyboardShortcut, Modifiers, Popup, Ui};
 
 use crate::window::canvas;
 use crate::window::command::Command;
@@ -16,20 +16,25 @@ pub(crate) fn shortcut_text(ui: &Ui, command: Command) -> Option<String> {
 /// While a text is being typed, keys that make or move text belong to it; while something lies over the window, only Esc
 /// is heard.
 pub(crate) fn asked_by_keys(ui: &Ui, state: &State) -> Vec<Command> {
-    let typing = ui.ctx().egui_wants_keyboard_input();
+    // This is asked every frame, and most frames bring no key.
+    if !ui.input(|input| input.events.iter().any(|event| matches!(event, Event::Key { pressed: true, .. }))) {
+        return Vec::new();
+    }
+    let typing = ui.ctx().text_edit_focused();
     // A control that was reached by Tab takes Space, Enter and arrows, and Tab goes on from it.
     let focused = ui.ctx().memory(|memory| memory.focused().is_some());
     let mut asked = Vec::new();
     // Longer combinations first: Ctrl+Shift+Z is no Ctrl+Z.
     let mut keys: Vec<(KeyboardShortcut, Command)> =
         Command::ALL.iter().flat_map(|command| command.shortcuts().iter().map(move |keys| (*keys, *command))).collect();
+    keys.retain(|(_, command)| !command.is_clipboard_event());
     keys.sort_by_key(|(keys, _)| std::cmp::Reverse(weight(keys.modifiers)));
     for (keys, command) in keys {
         let plain = !keys.modifiers.command && !is_function_key(keys.logical_key);
         let heard = match command {
             // A drag and an open menu are left first, by themselves.
             Command::Cancel if canvas::is_dragging(ui.ctx()) || Popup::is_any_open(ui.ctx()) => false,
-            Command::Cancel => !typing || state.modal.is_some() || state.view.editing.is_some(),
+            Command::Cancel => !focused || state.modal.is_some() || state.view.editing.is_some(),
             _ if state.modal.is_some() => false,
             _ if typing => !plain && !edits_text(keys),
             // After the last region Tab goes on to the controls.

@@ -55,10 +55,11 @@ pub(crate) fn no_page(ui: &mut Ui, document: &crate::window::project::Document, 
         ui.label(RichText::new(&document.name).size(18.0).strong());
         ui.add_space(8.0);
         match &document.state {
-            DocumentState::Opening | DocumentState::Open => {
+            DocumentState::Opening => {
                 ui.spinner();
                 ui.label(strings::OPENING);
             }
+            DocumentState::Open => drop(ui.label(strings::NO_PAGES)),
             DocumentState::Locked { .. } => {
                 ui.label(strings::LOCKED);
                 if ui.button(strings::ENTER_PASSWORD).clicked() {
@@ -69,6 +70,9 @@ pub(crate) fn no_page(ui: &mut Ui, document: &crate::window::project::Document, 
                 ui.set_max_width(520.0);
                 ui.label(RichText::new(message).color(colours::error(ui.visuals())));
                 ui.add_space(8.0);
+                if ui.button(strings::TRY_AGAIN).clicked() {
+                    actions.ask(Action::OpenAgain(document.id));
+                }
                 if ui.button(Command::CloseDocument.label()).clicked() {
                     actions.command(Command::CloseDocument);
                 }
