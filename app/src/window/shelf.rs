@@ -109,6 +109,8 @@ impl Window {
     fn add_files(&mut self, files: Vec<PathBuf>) {
         let mut first = None;
         for path in files {
+            // The session outlives the folder that the command was given in.
+            let path = std::path::absolute(&path).unwrap_or(path);
             if path.extension().is_some_and(|ending| ending == super::project_file::EXTENSION) {
                 self.ask_open_project(path);
                 continue;
@@ -219,10 +221,10 @@ impl Window {
             Told::Opened { document: id, page_count } => {
                 self.opened(id);
                 let state = &mut self.state;
-                if let Some(document) = state.project.document_mut(id) {
-                    if let Some(sentence) = super::stored::reopen(document, page_count) {
-                        state.tell(Tone::Warning, sentence);
-                    }
+                if let Some(document) = state.project.document_mut(id)
+                    && let Some(sentence) = super::stored::reopen(document, page_count)
+                {
+                    state.tell(Tone::Warning, sentence);
                 }
             }
             Told::Locked { document: id, wrong } => {
