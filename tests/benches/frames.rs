@@ -1,7 +1,7 @@
 //! Times of a frame (egui's pass and tessellation; no rasterisation) with a region of 200 rounds and 20,000 characters:
 //! `cargo bench -p tests --bench frames`.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a bench may fail by panicking")]
+#![expect(clippy::unwrap_used, reason = "a bench may fail by panicking")]
 #![expect(clippy::print_stdout, reason = "it prints its measurements")]
 
 #[path = "../tests/window/support.rs"]

@@ -210,10 +210,12 @@ pub(crate) fn recorded(script: Script) -> Backend {
     })
 }
 
+type Events = dyn Fn(&Job) -> Vec<Event> + Send + Sync;
+
 /// Events prepared for a job; a gate stops the play until it is opened further.
 #[derive(Clone)]
 pub(crate) struct Script {
-    events: Arc<dyn Fn(&Job) -> Vec<Event> + Send + Sync>,
+    events: Arc<Events>,
     /// How many events of a job may be played by now.
     gate: Arc<Mutex<usize>>,
 }

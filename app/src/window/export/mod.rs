@@ -4,7 +4,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use eframe::egui::{self, Button, ProgressBar, RichText, TextEdit, Ui};
+use eframe::egui::{self, Button, Key, ProgressBar, RichText, TextEdit, Ui};
 use engine::export::Format;
 use engine::worker::Source;
 
@@ -178,12 +178,13 @@ fn documents_folder() -> Option<PathBuf> {
     Some(Some(home.join("Documents")).filter(|folder| folder.is_dir()).unwrap_or(home))
 }
 
-/// Shows the form, inside of a modal.
+/// Shows the form, inside of a modal. It opens with the focus on Export, and Enter in the field of the path exports too.
 pub(crate) fn show(ui: &mut Ui, form: &ExportForm, state: &State, actions: &mut Actions) {
     ui.set_width(520.0);
     ui.heading(words::TITLE);
     ui.add_space(ui.spacing().item_spacing.y);
     let mut changed = form.clone();
+    let mut entered = false;
     let document = state.project.document(form.document);
     row(ui, words::FORMAT, |ui, _| {
         ui.horizontal_wrapped(|ui| {
@@ -208,9 +209,11 @@ pub(crate) fn show(ui: &mut Ui, form: &ExportForm, state: &State, actions: &mut 
         ui.horizontal(|ui| {
             let button = ui.add(Button::new(words::CHOOSE));
             let field = TextEdit::singleline(&mut changed.path).desired_width(ui.available_width());
-            if ui.add(field).labelled_by(label).changed() {
+            let field = ui.add(field).labelled_by(label);
+            if field.changed() {
                 changed.settle_path();
             }
+            entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
             if button.clicked() {
                 actions.ask(Action::Browse(Asked::Export));
             }
@@ -224,7 +227,11 @@ pub(crate) fn show(ui: &mut Ui, form: &ExportForm, state: &State, actions: &mut 
     }
     ui.horizontal(|ui| {
         let ready = read && changed.target().is_some() && (!changed.exists || changed.replace);
-        if ui.add_enabled(ready, Button::new(words::EXPORT)).clicked() {
+        let export = ui.add_enabled(ready, Button::new(words::EXPORT));
+        if has_opened(ui) && ready {
+            export.request_focus();
+        }
+        if export.clicked() || (entered && ready) {
             actions.ask(Action::Export(changed.clone()));
         }
         if ui.button(words::CANCEL).clicked() {
@@ -234,6 +241,18 @@ pub(crate) fn show(ui: &mut Ui, form: &ExportForm, state: &State, actions: &mut 
     if changed != *form {
         actions.ask(Action::Modal(Some(Modal::Export(changed))));
     }
+}
+
+/// Whether the form was not there in the frame before.
+fn has_opened(ui: &Ui) -> bool {
+    let id = egui::Id::unique("export form shown");
+    let frame = ui.ctx().cumulative_frame_nr();
+    let before = ui.data_mut(|data| {
+        let before = data.get_temp::<u64>(id);
+        data.insert_temp(id, frame);
+        before
+    });
+    before.is_none_or(|before| before + 1 < frame)
 }
 
 /// A row of the form: its label, and what stands beside it.

@@ -284,3 +284,32 @@ fn the_form_is_filled_in_by_its_controls() {
     harness.run();
     assert!(harness.state().0.may_replace());
 }
+
+#[test]
+fn the_form_is_used_by_keyboard() {
+    let (_folder, project) = place();
+    let mut harness = harness(project);
+    harness.run();
+    assert!(harness.get_by_role_and_label(egui::accesskit::Role::Button, words::EXPORT).is_focused());
+    harness.key_press(Key::Enter);
+    harness.run();
+    let form = harness.state().0.clone();
+    assert_eq!(harness.state_mut().2.split_off(0), [Action::Export(form.clone())]);
+
+    // Tab goes all the way around, also to where it began.
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..20 {
+        harness.key_press(Key::Tab);
+        harness.run();
+        let focused = harness.ctx.memory(|memory| memory.focused());
+        seen.extend(focused);
+    }
+    assert_eq!(seen.len(), 13, "four formats, two scopes, three choices, Choose, the path, Export, Cancel");
+
+    let path = harness.get_by_role(egui::accesskit::Role::TextInput);
+    path.focus();
+    harness.run();
+    harness.key_press(Key::Enter);
+    harness.run();
+    assert_eq!(harness.state().2, [Action::Export(form)]);
+}
