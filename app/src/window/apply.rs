@@ -465,7 +465,7 @@ impl State {
         match ask {
             ReplayAsk::Open(id) => {
                 let read = self.page().and_then(|page| page.region(id)).and_then(|region| region.read.clone());
-                self.replay = read.map(|read| Replay::open(id, read.detail.unpack().logs));
+                self.replay = read.map(|read| Replay::open(id, read.detail.logs()));
                 self.view.select(Some(id));
                 self.settings.panes.rounds = true;
             }

@@ -4,176 +4,59 @@ use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
 use super::state::State;
 
-/// A thing to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Command {
-    // File
-    Open,
-    OpenFolder,
-    Paste,
-    OpenSample,
-    OpenProject,
-    SaveProject,
-    SaveProjectAs,
-    Export,
-    CloseDocument,
-    Quit,
-    // Edit
-    Undo,
-    Redo,
-    SelectAll,
-    Delete,
-    CopyRegions,
-    CopyPage,
-    CopyDocument,
-    CopyTable,
-    // Page
-    PreviousPage,
-    NextPage,
-    FirstPage,
-    LastPage,
-    RotateLeft,
-    RotateRight,
-    Detect,
-    DetectDocument,
-    // Region
-    DrawRegion,
-    NextRegion,
-    PreviousRegion,
-    MoveEarlier,
-    MoveLater,
-    EditText,
-    RevertText,
-    // Recognize
-    Recognize,
-    RecognizePage,
-    RecognizeDocument,
-    RecognizeAgain,
-    Cancel,
-    Race,
-    PlayRounds,
-    // View
-    ZoomIn,
-    ZoomOut,
-    ActualSize,
-    FitPage,
-    FitWidth,
-    TogglePages,
-    ToggleReading,
-    ToggleRounds,
-    ToggleColours,
-    ToggleGhosts,
-    ToggleRefused,
-    ToggleFurniture,
-    LargerText,
-    SmallerText,
-    Settings,
-    Shortcuts,
-    About,
+/// Declares the commands once: the enum, its groups, and which belongs where.
+macro_rules! commands {
+    ($($group:ident { $($command:ident),+ $(,)? })+) => {
+        /// A thing to do.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum Command {
+            $($($command,)+)+
+        }
+
+        /// Where a command stands in menus and on the F1 page.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Group {
+            $($group,)+
+        }
+
+        impl Command {
+            /// All of them, in the order of the menus.
+            pub(crate) const ALL: &'static [Command] = &[$($(Command::$command,)+)+];
+
+            /// Its place.
+            pub(crate) fn group(self) -> Group {
+                match self {
+                    $($(Command::$command)|+ => Group::$group,)+
+                }
+            }
+        }
+
+        impl Group {
+            /// All of them, in the order of the menus.
+            pub(crate) const ALL: &'static [Group] = &[$(Group::$group,)+];
+        }
+    };
 }
 
-/// Where a command stands in menus and on the F1 page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Group {
-    File,
-    Edit,
-    Page,
-    Region,
-    Recognize,
-    View,
-    Help,
+commands! {
+    File {
+        Open, OpenFolder, Paste, OpenSample, OpenProject, SaveProject, SaveProjectAs, Export, CloseDocument, Quit,
+    }
+    Edit { Undo, Redo, SelectAll, Delete, CopyRegions, CopyPage, CopyDocument, CopyTable }
+    Page { PreviousPage, NextPage, FirstPage, LastPage, RotateLeft, RotateRight, Detect, DetectDocument }
+    Region { DrawRegion, NextRegion, PreviousRegion, MoveEarlier, MoveLater, EditText, RevertText }
+    Recognize { Recognize, RecognizePage, RecognizeDocument, RecognizeAgain, Cancel, Race, PlayRounds }
+    View {
+        ZoomIn, ZoomOut, ActualSize, FitPage, FitWidth, TogglePages, ToggleReading, ToggleRounds, ToggleColours,
+        ToggleGhosts, ToggleRefused, ToggleFurniture, LargerText, SmallerText, Settings,
+    }
+    Help { Shortcuts, About }
 }
 
 const CTRL: Modifiers = Modifiers::COMMAND;
 const CTRL_SHIFT: Modifiers = Modifiers { alt: false, ctrl: false, shift: true, mac_cmd: false, command: true };
 
 impl Command {
-    /// All of them, in the order of the menus.
-    pub(crate) const ALL: &'static [Command] = {
-        use Command::*;
-        &[
-            Open,
-            OpenFolder,
-            Paste,
-            OpenSample,
-            OpenProject,
-            SaveProject,
-            SaveProjectAs,
-            Export,
-            CloseDocument,
-            Quit,
-            Undo,
-            Redo,
-            SelectAll,
-            Delete,
-            CopyRegions,
-            CopyPage,
-            CopyDocument,
-            CopyTable,
-            PreviousPage,
-            NextPage,
-            FirstPage,
-            LastPage,
-            RotateLeft,
-            RotateRight,
-            Detect,
-            DetectDocument,
-            DrawRegion,
-            NextRegion,
-            PreviousRegion,
-            MoveEarlier,
-            MoveLater,
-            EditText,
-            RevertText,
-            Recognize,
-            RecognizePage,
-            RecognizeDocument,
-            RecognizeAgain,
-            Cancel,
-            Race,
-            PlayRounds,
-            ZoomIn,
-            ZoomOut,
-            ActualSize,
-            FitPage,
-            FitWidth,
-            TogglePages,
-            ToggleReading,
-            ToggleRounds,
-            ToggleColours,
-            ToggleGhosts,
-            ToggleRefused,
-            ToggleFurniture,
-            LargerText,
-            SmallerText,
-            Settings,
-            Shortcuts,
-            About,
-        ]
-    };
-
-    /// Its place.
-    pub(crate) fn group(self) -> Group {
-        use Command::*;
-        match self {
-            Open | OpenFolder | Paste | OpenSample | OpenProject | SaveProject | SaveProjectAs | Export
-            | CloseDocument | Quit => Group::File,
-            Undo | Redo | SelectAll | Delete | CopyRegions | CopyPage | CopyDocument | CopyTable => Group::Edit,
-            PreviousPage | NextPage | FirstPage | LastPage | RotateLeft | RotateRight | Detect | DetectDocument => {
-                Group::Page
-            }
-            DrawRegion | NextRegion | PreviousRegion | MoveEarlier | MoveLater | EditText | RevertText => Group::Region,
-            Recognize | RecognizePage | RecognizeDocument | RecognizeAgain | Cancel | Race | PlayRounds => {
-                Group::Recognize
-            }
-            ZoomIn | ZoomOut | ActualSize | FitPage | FitWidth | TogglePages | ToggleReading | ToggleRounds
-            | ToggleColours | ToggleGhosts | ToggleRefused | ToggleFurniture | LargerText | SmallerText | Settings => {
-                Group::View
-            }
-            Shortcuts | About => Group::Help,
-        }
-    }
-
     /// Its name on a menu or button; also its accessible name.
     pub(crate) fn label(self) -> &'static str {
         use super::strings::command as s;

@@ -18,10 +18,8 @@ pub(crate) fn bars(ui: &mut Ui, state: &State, actions: &mut Actions) {
 }
 
 fn menus(ui: &mut Ui, state: &State, actions: &mut Actions) {
-    const GROUPS: [Group; 7] =
-        [Group::File, Group::Edit, Group::Page, Group::Region, Group::Recognize, Group::View, Group::Help];
     MenuBar::new().ui(ui, |ui| {
-        for group in GROUPS {
+        for &group in Group::ALL {
             ui.menu_button(strings::group(group), |ui| {
                 for &command in Command::ALL.iter().filter(|command| command.group() == group) {
                     if separated(command) {

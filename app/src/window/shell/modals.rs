@@ -45,14 +45,12 @@ fn close_row(ui: &mut Ui, actions: &mut Actions) {
 }
 
 fn shortcuts(ui: &mut Ui, actions: &mut Actions) {
-    const GROUPS: [Group; 7] =
-        [Group::File, Group::Edit, Group::Page, Group::Region, Group::Recognize, Group::View, Group::Help];
     ui.set_width(720.0_f32.min(ui.ctx().content_rect().width() - 60.0));
     ui.heading(Command::Shortcuts.label());
     ui.add_space(6.0);
     ScrollArea::vertical().max_height(ui.ctx().content_rect().height() - 160.0).show(ui, |ui| {
         ui.columns(2, |columns| {
-            for (at, group) in GROUPS.into_iter().enumerate() {
+            for (at, &group) in Group::ALL.iter().enumerate() {
                 let ui = &mut columns[usize::from(at >= 4)];
                 let with_keys = || Command::ALL.iter().filter(|c| c.group() == group && !c.shortcuts().is_empty());
                 if with_keys().next().is_none() {
