@@ -24,7 +24,7 @@ fn both(name: &str, begin: impl Fn() -> Begin, prepare: impl Fn(&mut Person)) {
             let _ = person.window.render();
         }
         // Speed and time left are of this machine.
-        if person.sees("Progress") {
+        if person.sees("Cancel") {
             person.window.mask(Rect::from_min_max(pos2(620.0, 30.0), pos2(1000.0, 58.0)));
         }
         // Drivers round a little differently.
