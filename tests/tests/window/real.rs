@@ -358,7 +358,9 @@ fn a_second_window_leaves_the_first_ones_session_alone() {
     let Some(desk) = Desk::new() else { return };
     let first = desk.start(&["gravity-sample.pdf"]);
     desk.screen.press("ctrl+d");
-    wait("the regions", || (desk.page(1).len() == REGIONS[0]).then_some(()));
+    // Pages are written before the index, which tells that there is unsaved work.
+    let unsaved = || desk.json("index.json").is_some_and(|index| index["unsaved"] == true);
+    wait("the regions", || (desk.page(1).len() == REGIONS[0] && unsaved()).then_some(()));
     let (index, page) = (desk.json("index.json"), desk.page(1));
     let known = desk.screen.windows();
 

@@ -1,23 +1,45 @@
 //! The first page of the sample, read by a script: the same texts, rounds and times on every machine.
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use engine::decode::{Committed, Decode, Origin, Round};
-use engine::document::{Document, OpenOptions, Turn};
+use engine::document::{Document, OpenOptions, PdfRenderer, Turn};
 use engine::event::{Event, Outcome, Piece, RequestId};
 use engine::page::{PageResult, Reading, RegionResult, Status, Timings};
 use engine::region::{Region, Role, Task};
 use engine::worker::{Job, PageOrder, Pages, sheet};
 
+use image::RgbImage;
+use tempfile::TempDir;
+
 use super::support::{Script, root, sample_pdf};
+
+/// The page as pixels: drawn by the renderer that is always there, whichever the window would choose.
+fn page_pixels() -> RgbImage {
+    let options = OpenOptions { pdf_renderer: PdfRenderer::Hayro, ..OpenOptions::default() };
+    let mut document = Document::open(&sample_pdf(), &options).unwrap();
+    sheet(&mut document, 0, 200.0, Turn::None).unwrap().pixels
+}
+
+/// A scan of the page.
+pub(crate) fn scan() -> PathBuf {
+    static FOLDER: OnceLock<TempDir> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        page_pixels().save(folder.path().join(SCAN)).unwrap();
+        folder
+    });
+    folder.path().join(SCAN)
+}
+
+/// Its name.
+const SCAN: &str = "gravity-scan.png";
 
 /// The regions of the page, as the detector finds them.
 fn regions() -> &'static [Region] {
     static REGIONS: OnceLock<Vec<Region>> = OnceLock::new();
-    REGIONS.get_or_init(|| {
-        let mut document = Document::open(&sample_pdf(), &OpenOptions::default()).unwrap();
-        engine::layout::detect(&sheet(&mut document, 0, 200.0, Turn::None).unwrap().pixels)
-    })
+    REGIONS.get_or_init(|| engine::layout::detect(&page_pixels()))
 }
 
 /// What the page says, paragraph by paragraph.

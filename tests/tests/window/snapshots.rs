@@ -5,8 +5,8 @@ use std::sync::Arc;
 use eframe::egui::{Key, Modifiers, Rect, Theme, pos2};
 use egui_kittest::{SnapshotOptions, SnapshotResults};
 
-use super::scene::{mid_decode, script};
-use super::support::{Begin, Person, Script, recorded, sample_pdf};
+use super::scene::{mid_decode, scan, script};
+use super::support::{Begin, Person, Script, recorded};
 
 const SIZE: [f32; 2] = [1200.0, 760.0];
 
@@ -33,11 +33,11 @@ fn both(name: &str, begin: impl Fn() -> Begin, prepare: impl Fn(&mut Person)) {
     }
 }
 
-fn with_sample(script: Script) -> Begin {
-    Begin { files: vec![sample_pdf()], backend: recorded(script), ..Begin::default() }
+fn with_scan(script: Script) -> Begin {
+    Begin { files: vec![scan()], backend: recorded(script), ..Begin::default() }
 }
 
-/// Waits for the page and the pictures of both.
+/// Waits for the page and its small picture.
 fn page_is_there(person: &mut Person) {
     person.wait_for("1700 × 2200 px");
     for _ in 0..40 {
@@ -61,7 +61,7 @@ fn welcome() {
 fn a_page_with_regions() {
     both(
         "regions",
-        || with_sample(script()),
+        || with_scan(script()),
         |person| {
             page_is_there(person);
             person.click("Detect");
@@ -79,7 +79,7 @@ fn in_mid_decode() {
         || {
             let script = script();
             script.open_to(mid_decode());
-            with_sample(script)
+            with_scan(script)
         },
         |person| {
             page_is_there(person);
@@ -93,7 +93,7 @@ fn in_mid_decode() {
 fn a_finished_page_with_its_rounds() {
     both(
         "finished",
-        || with_sample(script()),
+        || with_scan(script()),
         |person| {
             page_is_there(person);
             person.click("Recognize page");
@@ -101,8 +101,12 @@ fn a_finished_page_with_its_rounds() {
             person.wait_for("Read 20 regions");
             dismiss(person);
             person.press(Modifiers::NONE, Key::F9);
-            let region = person.name_of("Region 4: Text,").unwrap();
-            person.click(&region);
+            // The pane has followed the reading; back to its top first.
+            for start in ["Region 1: Header,", "Region 4: Text,"] {
+                let region = person.name_of(start).unwrap();
+                person.click(&region);
+                (0..20).for_each(|_| person.frame());
+            }
             person.click("Play rounds");
             person.click("Pause");
             person.control("Replay position").set_value_accesskit(9.0);
@@ -115,7 +119,7 @@ fn a_finished_page_with_its_rounds() {
 fn a_race() {
     both(
         "race",
-        || with_sample(script()),
+        || with_scan(script()),
         |person| {
             page_is_there(person);
             person.click("Detect");
@@ -137,7 +141,7 @@ fn an_error() {
     std::fs::write(&file, "%PDF-1.7\nnothing of what should follow").unwrap();
     both(
         "error",
-        || Begin { files: vec![file.clone()], ..with_sample(script()) },
+        || Begin { files: vec![file.clone()], ..with_scan(script()) },
         |person| {
             person.wait_for("is damaged");
         },
@@ -148,7 +152,7 @@ fn an_error() {
 fn the_settings() {
     both(
         "settings",
-        || with_sample(script()),
+        || with_scan(script()),
         |person| {
             page_is_there(person);
             person.press(Modifiers::COMMAND, Key::Comma);
