@@ -200,7 +200,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
     use super::*;
 
@@ -216,7 +216,7 @@ mod tests {
         Input { path: path.to_path_buf(), stem: "scan".to_owned() }
     }
 
-    fn listing(folder: &Path) -> Vec<String> {
+    pub(crate) fn listing(folder: &Path) -> Vec<String> {
         let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<_> = names.collect();
         names.sort();

@@ -23,7 +23,7 @@ use super::settings::{Panes, Widths};
 use super::shelf::Searches;
 use super::state::{EngineState, State, Tone};
 use super::{canvas, reading, rounds, shell, strings};
-use crate::reader::Reader;
+use crate::reader::{Reader, Waker};
 
 /// Longest time of one frame that is given to what the threads have to say.
 const DRAIN: Duration = Duration::from_millis(6);
@@ -90,14 +90,11 @@ impl Window {
     /// When the system gives no thread for opening files.
     pub fn new(creation: &eframe::CreationContext<'_>, options: WindowOptions) -> std::io::Result<Self> {
         let context = creation.egui_ctx.clone();
-        let waker = context.clone();
-        let librarian = Librarian::start(move || waker.request_repaint())?;
+        let librarian = Librarian::start(waker(&context))?;
         if let Some(render_state) = &creation.wgpu_render_state {
             canvas::prepare(render_state);
         }
-        let waker = context.clone();
-        let (session, settings) =
-            Session::open(options.data_folder.as_deref(), Box::new(move || waker.request_repaint()));
+        let (session, settings) = Session::open(options.data_folder.as_deref(), waker(&context));
         let mut window = Self {
             state: State { settings, ..State::default() },
             session,
@@ -149,6 +146,11 @@ impl Window {
         }
     }
 
+    /// Something that makes the window look at what has come.
+    pub(super) fn waker(&self) -> Waker {
+        waker(&self.context)
+    }
+
     /// The engine did not start: nothing waits for it any longer.
     fn engine_failed(&mut self, message: String) {
         self.state.pending = None;
@@ -187,6 +189,12 @@ impl Window {
             Err(message) => self.engine_failed(message),
         }
     }
+}
+
+/// Something that makes a window look at what has come.
+pub(super) fn waker(context: &egui::Context) -> Waker {
+    let context = context.clone();
+    Box::new(move || context.request_repaint())
 }
 
 impl eframe::App for Window {

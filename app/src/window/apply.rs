@@ -105,11 +105,7 @@ impl Window {
             Action::Replay(ask) => state.replay(ask),
             Action::Race(ask) => self.race(ask),
             Action::Copy { text, html } => self.copy(text, html),
-            Action::CopyRegions(ids) => {
-                let ids = ids.into_iter().collect();
-                let text = state.page().map(|page| clipboard::regions_markdown(page, &ids));
-                self.copy(text.unwrap_or_default(), None);
-            }
+            Action::CopyRegions(ids) => self.copy_regions(&ids.into_iter().collect()),
             Action::Browse(asked) => self.browse(asked),
             Action::Typed(asked, path) => self.chosen(asked, vec![path], false),
             Action::Export(form) => self.export(form),
@@ -153,8 +149,8 @@ impl Window {
             }
             Delete => state.delete_selected(),
             CopyRegions => {
-                let text = state.page().map(|page| clipboard::regions_markdown(page, &state.view.selection));
-                self.copy(text.unwrap_or_default(), None);
+                let selection = state.view.selection.clone();
+                self.copy_regions(&selection);
             }
             CopyPage => {
                 let (Some(key), Some(page)) = (state.view.page, state.page()) else { return };
@@ -214,12 +210,8 @@ impl Window {
             }
 
             Recognize => {
-                let Some(key) = state.view.page else { return };
-                let scope = match state.view.selection.is_empty() {
-                    true => Scope::Page(key),
-                    false => Scope::Regions(key, state.view.selection.iter().copied().collect()),
-                };
-                self.recognize(scope);
+                let whole = state.view.selection.is_empty();
+                self.command(if whole { RecognizePage } else { RecognizeAgain });
             }
             RecognizePage => {
                 if let Some(key) = state.view.page {

@@ -1,5 +1,6 @@
 //! Dialogs, projects, exports and the session: asking, and what becomes of the answers.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -8,20 +9,13 @@ use super::dialogs::{Answer, Asked, PathForm};
 use super::export::{self, ExportForm, Exported};
 use super::history::History;
 use super::librarian::Want;
-use super::project::{PageKey, Project};
+use super::project::{PageKey, Project, RegionId};
 use super::project_file::{self, Loaded};
 use super::race::RaceAsk;
 use super::state::{Confirm, Modal, Tone, View};
 use super::strings;
-use crate::reader::Waker;
 
 impl Window {
-    /// Something that makes the window look at what has come.
-    pub(super) fn waker(&self) -> Waker {
-        let context = self.context.clone();
-        Box::new(move || context.request_repaint())
-    }
-
     /// Shows a file dialog.
     pub(super) fn browse(&mut self, asked: Asked) {
         let waker = self.waker();
@@ -227,6 +221,12 @@ impl Window {
         if let Some(trouble) = tick.trouble {
             self.state.tell(Tone::Error, trouble);
         }
+    }
+
+    /// Copies regions of the page that is looked at, as Markdown.
+    pub(super) fn copy_regions(&mut self, ids: &BTreeSet<RegionId>) {
+        let text = self.state.page().map(|page| super::clipboard::regions_markdown(page, ids));
+        self.copy(text.unwrap_or_default(), None);
     }
 
     /// Copies text, with cells for spreadsheets beside it where there are any.

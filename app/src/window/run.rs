@@ -10,7 +10,7 @@ use engine::page::Status;
 use engine::region::Region;
 use engine::worker::{Job, LayoutMode, PageOrder, Pages};
 
-use super::app::Window;
+use super::app::{Window, waker};
 use super::detail::{Contents, Detail};
 use super::edits::alter;
 use super::log::What;
@@ -18,7 +18,7 @@ use super::project::{DocumentId, PageKey, PageRegion, RegionId, RegionRead};
 use super::race::{Race, RaceAsk};
 use super::state::{EngineState, Modal, State, Tone};
 use super::strings;
-use crate::reader::{Next, Running, Waker};
+use crate::reader::{Next, Running};
 
 /// What is to be read.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,8 +139,7 @@ impl Window {
         };
         let Some((document, orders)) = self.state.orders(&scope) else { return };
         let Some(job) = self.state.job(document, &orders) else { return };
-        let waker = self.context.clone();
-        match reader.start(job, Box::new(move || waker.request_repaint())) {
+        match reader.start(job, self.waker()) {
             Ok(job) => self.state.begin(document, orders, job),
             Err(message) => self.state.tell(Tone::Error, message),
         }
@@ -172,11 +171,7 @@ impl Window {
     pub(super) fn hear_race(&mut self, until: Instant) -> bool {
         let (Some(reader), EngineState::Ready(info)) = (&self.reader, &self.state.engine) else { return false };
         let Some(race) = &mut self.state.race else { return false };
-        let waker = || {
-            let waker = self.context.clone();
-            Box::new(move || waker.request_repaint()) as Waker
-        };
-        race.drain(&**reader, info.only_ar.as_deref(), &waker, until)
+        race.drain(&**reader, info.only_ar.as_deref(), &|| waker(&self.context), until)
     }
 
     /// Takes in what the run has to say; whether there is more.

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Instant;
 
 use eframe::egui::ColorImage;
@@ -12,6 +11,7 @@ use engine::worker::Source;
 
 use super::app::Window;
 use super::dialogs::{Asked, PathForm};
+use super::errand::Errand;
 use super::librarian::{Told, Want};
 use super::project::{DocumentId, DocumentState, Page, PageKey};
 use super::race::RaceAsk;
@@ -39,15 +39,12 @@ pub(super) enum Found {
 
 /// Searches that are under way.
 #[derive(Default)]
-pub(super) struct Searches(Vec<Receiver<Found>>);
+pub(super) struct Searches(Vec<Errand<Found>>);
 
 impl Window {
     /// Opens files, and the files of folders; listing them takes time of its own.
     pub(super) fn open_paths(&mut self, paths: Vec<PathBuf>) {
-        self.search(move || {
-            let (inputs, faults) = crate::inputs::expand(&paths);
-            Found::Files(inputs.into_iter().map(|input| input.path).collect(), faults)
-        });
+        self.search(move || files(&paths));
     }
 
     /// Opens what is on the clipboard: files, a picture, or paths written as text, which may have come with the keys.
@@ -75,42 +72,34 @@ impl Window {
     }
 
     fn search(&mut self, search: impl FnOnce() -> Found + Send + 'static) {
-        let (sender, receiver) = sync_channel(1);
-        let waker = self.context.clone();
-        let spawned = std::thread::Builder::new().name("search".to_owned()).spawn(move || {
-            let _ = sender.send(search());
-            waker.request_repaint();
-        });
-        match spawned {
-            Ok(_) => self.searches.0.push(receiver),
-            Err(error) => self.state.tell(Tone::Error, error.to_string()),
-        }
+        self.searches.0.push(Errand::start("search", self.waker(), || Ok(search())));
     }
 
     /// Takes in what searches have found.
     pub(super) fn hear_searches(&mut self) {
         let mut found = Vec::new();
-        self.searches.0.retain(|search| match search.try_recv() {
-            Ok(one) => {
+        self.searches.0.retain(|search| match search.done() {
+            Some(one) => {
                 found.push(one);
                 false
             }
-            Err(error) => error == std::sync::mpsc::TryRecvError::Empty,
+            None => true,
         });
         for one in found {
             match one {
-                Found::Files(files, faults) => {
+                Ok(Found::Files(files, faults)) => {
                     faults.into_iter().for_each(|fault| self.state.tell(Tone::Error, fault));
                     self.add_files(files);
                 }
-                Found::Picture(bytes) => {
+                Ok(Found::Picture(bytes)) => {
                     let documents = &self.state.project.documents;
                     let taken = |name: &String| documents.iter().any(|document| document.name == *name);
                     let names = (documents.len() + 1..).map(strings::pasted_name);
                     let name = names.take(1000).find(|name| !taken(name)).unwrap_or_default();
                     self.add(name.clone(), Source::Bytes { name, bytes });
                 }
-                Found::Nothing(sentence) => self.state.tell(Tone::Warning, sentence),
+                Ok(Found::Nothing(sentence)) => self.state.tell(Tone::Warning, sentence),
+                Err(sentence) => self.state.tell(Tone::Error, sentence),
             }
         }
     }
@@ -391,8 +380,7 @@ fn pasted() -> Result<Found, arboard::Error> {
     if let Ok(files) = clipboard.get().file_list()
         && !files.is_empty()
     {
-        let (inputs, faults) = crate::inputs::expand(&files);
-        return Ok(Found::Files(inputs.into_iter().map(|input| input.path).collect(), faults));
+        return Ok(self::files(&files));
     }
     if let Ok(image) = clipboard.get_image()
         && let Some(bytes) = png(image.width, image.height, image.bytes.into_owned())
@@ -411,8 +399,13 @@ fn named_files(text: &str) -> Option<Found> {
     if paths.is_empty() || paths.len() > MOST_PASTED {
         return None;
     }
-    let (inputs, faults) = crate::inputs::expand(&paths);
-    Some(Found::Files(inputs.into_iter().map(|input| input.path).collect(), faults))
+    Some(files(&paths))
+}
+
+/// The files that paths name, those of folders among them.
+fn files(paths: &[PathBuf]) -> Found {
+    let (inputs, faults) = crate::inputs::expand(paths);
+    Found::Files(inputs.into_iter().map(|input| input.path).collect(), faults)
 }
 
 fn png(width: usize, height: usize, rgba: Vec<u8>) -> Option<Vec<u8>> {

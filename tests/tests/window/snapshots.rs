@@ -45,6 +45,15 @@ fn page_is_there(person: &mut Person) {
     }
 }
 
+/// The regions of the page are found, and one of them is selected.
+fn a_region_is_selected(person: &mut Person) {
+    page_is_there(person);
+    person.click("Detect");
+    person.wait_for("Region 20:");
+    let region = person.name_of("Region 4: Text,").unwrap();
+    person.click(&region);
+}
+
 /// Good news goes away by itself; here it goes at once.
 fn dismiss(person: &mut Person) {
     while person.sees("Dismiss") {
@@ -63,11 +72,7 @@ fn a_page_with_regions() {
         "regions",
         || with_scan(script()),
         |person| {
-            page_is_there(person);
-            person.click("Detect");
-            person.wait_for("Region 20:");
-            let region = person.name_of("Region 4: Text,").unwrap();
-            person.click(&region);
+            a_region_is_selected(person);
         },
     );
 }
@@ -121,11 +126,7 @@ fn a_race() {
         "race",
         || with_scan(script()),
         |person| {
-            page_is_there(person);
-            person.click("Detect");
-            person.wait_for("Region 20:");
-            let region = person.name_of("Region 4: Text,").unwrap();
-            person.click(&region);
+            a_region_is_selected(person);
             person.choose("Recognize", "Race");
             person.wait_for("The same");
             // Played to its end.

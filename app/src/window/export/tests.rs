@@ -12,6 +12,7 @@ use engine::region::{Label, Rect, Region};
 use super::super::detail::{Contents, Detail};
 use super::super::project::{Page, PageRegion, Project, RegionId, RegionRead};
 use super::*;
+use crate::output::tests::listing;
 
 const TEXT: &str = "“Fish & <chips>” \u{fffd} für $5";
 const FIGURE: Rect = Rect { x0: 40, y0: 60, x1: 70, y1: 100 };
@@ -70,13 +71,6 @@ fn written(form: &ExportForm, project: &Project) -> PathBuf {
         Ok(Exported::Written { path, left_out }) if left_out.is_empty() => path,
         other => panic!("{other:?}"),
     }
-}
-
-fn listing(folder: &Path) -> Vec<String> {
-    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<_> = names.collect();
-    names.sort();
-    names
 }
 
 #[test]

@@ -28,8 +28,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, scope: Scope) {
     }
     let keys: Vec<u64> = (0..rendered.blocks.len() as u64).collect();
     let estimate = |at: usize| rendered.blocks.get(at).map_or(0.0, |block| estimate(block, ui.available_width()));
-    let id =
-        Id::unique(("preview", state.view.page.map(|key| (key.document, (scope == Scope::Page).then_some(key.page)))));
+    let id = Id::unique(("preview", scope.place(state.view.page)));
     let estimate: Vec<f32> = keys.iter().map(|at| estimate(*at as usize)).collect();
     let column = Column { id, keys: &keys, estimate: &|at| estimate.get(at).copied().unwrap_or(0.0), target: None };
     ui.spacing_mut().item_spacing.y = 8.0;

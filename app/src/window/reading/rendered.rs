@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use eframe::egui::{Id, Ui};
 use engine::export::{Block, DocumentResult, ExportOptions, blocks, markdown};
 
-use crate::window::project::{DocumentId, Page};
+use crate::window::project::{DocumentId, Page, PageKey};
 use crate::window::result::page_outcome;
 use crate::window::state::State;
 
@@ -20,6 +20,13 @@ pub(super) enum Scope {
     Page,
     /// Its whole document.
     Document,
+}
+
+impl Scope {
+    /// What tells the exports of one place from those of another: the document, and the page where it is one.
+    pub(super) fn place(self, page: Option<PageKey>) -> Option<(DocumentId, Option<usize>)> {
+        page.map(|key| (key.document, (self == Scope::Page).then_some(key.page)))
+    }
 }
 
 /// An export in memory.

@@ -25,8 +25,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, scope: Scope) {
         let length = rendered.lines.get(at).map_or(0, std::ops::Range::len);
         height * (length as f32 / columns).ceil().max(1.0)
     };
-    let id =
-        Id::unique(("source", state.view.page.map(|key| (key.document, (scope == Scope::Page).then_some(key.page)))));
+    let id = Id::unique(("source", scope.place(state.view.page)));
     Column { id, keys: &keys, estimate: &estimate, target: None }.show(ui, |ui, at| {
         let line = rendered.lines.get(at).and_then(|range| rendered.markdown.get(range.clone())).unwrap_or("");
         if line.is_empty() {
