@@ -1,4 +1,7 @@
-//! Packaging: `cargo xtask dist` makes the archive that people download.
+//! Packaging: `cargo xtask dist` makes the archive that people download; `cargo xtask fetch-nvcc` gets the compiler that a
+//! build with the feature `cuda` needs, and prints its path.
+
+mod nvcc;
 
 use std::env;
 use std::fs::{self, File};
@@ -16,11 +19,12 @@ fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let done = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["dist"] => dist(),
-        _ => Err(io::Error::other("usage: cargo xtask dist")),
+        ["fetch-nvcc"] => root().and_then(|root| nvcc::fetch(&target(&root).join("cuda"))),
+        _ => Err(io::Error::other("usage: cargo xtask dist | fetch-nvcc")),
     };
     match done {
-        Ok(archive) => {
-            say(&archive.display().to_string());
+        Ok(made) => {
+            say(&made.display().to_string());
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -35,9 +39,19 @@ fn say(line: &str) {
     eprintln!("{line}");
 }
 
+/// The workspace's folder.
+fn root() -> io::Result<PathBuf> {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()
+}
+
+/// The folder of what is built.
+fn target(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
 /// Builds the program as released and packs it; gives the archive.
 fn dist() -> io::Result<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+    let root = root()?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
         .args(["build", "--release", "--locked", "--package", "gravityocr"])
@@ -46,7 +60,7 @@ fn dist() -> io::Result<PathBuf> {
     if !built.success() {
         return Err(io::Error::other("the program could not be built"));
     }
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = target(&root);
     let program = target.join("release").join(format!("gravityocr{}", env::consts::EXE_SUFFIX));
     pack(&root, &program, &target.join("dist"))
 }
