@@ -1,5 +1,6 @@
 //! Numeric kernels of the GravityOCR engine, and the memory that weights live in. The only crate with unsafe code.
 
+pub mod cuda;
 pub mod memory;
 
 mod attention;

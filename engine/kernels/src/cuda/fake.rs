@@ -1,0 +1,269 @@
+//! A driver without a card: host memory, a record of every call, launches done by a function or not at all, faults on
+//! demand. Tests of everything above the driver run on it.
+
+use std::collections::BTreeMap;
+
+use super::driver::{DeviceInfo, DevicePtr, Driver, DriverError, Event, Graph, MemoryInfo};
+use super::launch::Launch;
+
+/// One call as it was made.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// Memory was taken, bytes.
+    Alloc(usize),
+    /// Bytes went to the device.
+    Upload(DevicePtr, usize),
+    /// Memory was zeroed.
+    Clear(DevicePtr, usize),
+    /// Bytes came back.
+    Download(DevicePtr, usize),
+    /// A kernel was started by itself.
+    Launch(&'static str),
+    /// A graph was captured, so many launches.
+    Capture(usize),
+    /// A graph ran.
+    Replay(Graph),
+}
+
+/// Does a launch on host memory: the addresses in it are host addresses. The error says why it could not.
+pub type Execute = Box<dyn FnMut(&Launch) -> Result<(), String> + Send>;
+
+/// The driver. Its addresses are those of host memory that it owns.
+pub struct Fake {
+    info: DeviceInfo,
+    capacity: u64,
+    blocks: BTreeMap<u64, Vec<u128>>,
+    graphs: Vec<Vec<Launch>>,
+    capture: Option<Vec<Launch>>,
+    pending: Vec<u8>,
+    events: usize,
+    calls: Vec<Call>,
+    execute: Option<Execute>,
+    /// Successful launches and replays before each one fails.
+    runs_left: Option<usize>,
+}
+
+impl Fake {
+    /// A card with so many bytes of memory that runs nothing.
+    pub fn new(capacity: u64) -> Self {
+        let info = DeviceInfo {
+            ordinal: 0,
+            name: "Fake".to_owned(),
+            capability: (9, 0),
+            memory: capacity,
+            multiprocessors: 132,
+        };
+        Self {
+            info,
+            capacity,
+            blocks: BTreeMap::new(),
+            graphs: Vec::new(),
+            capture: None,
+            pending: Vec::new(),
+            events: 0,
+            calls: Vec::new(),
+            execute: None,
+            runs_left: None,
+        }
+    }
+
+    /// Has every launch done by `execute`, also those of replayed graphs.
+    pub fn executing(mut self, execute: Execute) -> Self {
+        self.execute = Some(execute);
+        self
+    }
+
+    /// A card that runs the kernels themselves, compiled for this processor: slow, and right. It trusts the addresses in the
+    /// launches, as a card does.
+    #[cfg(feature = "cuda-emulation")]
+    pub fn emulated(capacity: u64) -> Self {
+        // SAFETY: the addresses are those of this driver's own blocks, which nobody else touches during a launch. That
+        // they are the right ones is what a test with this driver is about.
+        Self::new(capacity).executing(Box::new(|launch| unsafe { super::emulation::run(launch) }))
+    }
+
+    /// Lets so many launches and replays succeed and fails the rest, as a card does that fell off the bus.
+    pub fn fail_after(&mut self, runs: usize) {
+        self.runs_left = Some(runs);
+    }
+
+    /// The calls so far.
+    pub fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// The launches of a graph.
+    pub fn graph(&self, graph: Graph) -> &[Launch] {
+        self.graphs.get(graph.0).map_or(&[], Vec::as_slice)
+    }
+
+    /// Bytes taken.
+    pub fn taken(&self) -> u64 {
+        self.blocks.values().map(|block| size_of_val(block.as_slice()) as u64).sum()
+    }
+
+    /// The bytes at an address.
+    ///
+    /// # Errors
+    /// When they do not lie inside one allocation.
+    pub fn bytes(&mut self, at: DevicePtr, length: usize) -> Result<&mut [u8], DriverError> {
+        let outside = || DriverError::failed("reach the device's memory", "the address is outside every allocation");
+        let (&start, block) = self.blocks.range_mut(..=at.0).next_back().ok_or_else(outside)?;
+        let offset = (at.0 - start) as usize;
+        if offset.checked_add(length).is_none_or(|end| end > size_of_val(block.as_slice())) {
+            return Err(outside());
+        }
+        // SAFETY: the range was just checked to lie inside the block, any bytes are u8, and `self` is borrowed.
+        Ok(unsafe { std::slice::from_raw_parts_mut(block.as_mut_ptr().cast::<u8>().add(offset), length) })
+    }
+
+    fn run(&mut self) -> Result<(), DriverError> {
+        match &mut self.runs_left {
+            Some(0) => Err(DriverError::failed("run a kernel", "unspecified launch failure")),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Driver for Fake {
+    fn device(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn memory(&mut self) -> Result<MemoryInfo, DriverError> {
+        Ok(MemoryInfo { free: self.capacity - self.taken(), total: self.capacity })
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<DevicePtr, DriverError> {
+        let free = self.capacity - self.taken();
+        let units = bytes.div_ceil(256).max(1) * 16;
+        if (units * 16) as u64 > free {
+            return Err(DriverError::OutOfMemory { needed: bytes as u64, free });
+        }
+        self.calls.push(Call::Alloc(bytes));
+        let block = vec![0u128; units];
+        let at = block.as_ptr() as u64;
+        self.blocks.insert(at, block);
+        Ok(DevicePtr(at))
+    }
+
+    fn release(&mut self, memory: DevicePtr) -> Result<(), DriverError> {
+        let known = self.blocks.remove(&memory.0).is_some();
+        if known { Ok(()) } else { Err(DriverError::failed("release memory", "it was never taken")) }
+    }
+
+    fn upload(&mut self, to: DevicePtr, bytes: &[u8]) -> Result<(), DriverError> {
+        self.calls.push(Call::Upload(to, bytes.len()));
+        self.bytes(to, bytes.len())?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn clear(&mut self, at: DevicePtr, bytes: usize) -> Result<(), DriverError> {
+        self.calls.push(Call::Clear(at, bytes));
+        self.bytes(at, bytes)?.fill(0);
+        Ok(())
+    }
+
+    fn copy(&mut self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<(), DriverError> {
+        let read = self.bytes(from, bytes)?.to_vec();
+        self.bytes(to, bytes)?.copy_from_slice(&read);
+        Ok(())
+    }
+
+    fn download(&mut self, from: DevicePtr, bytes: usize) -> Result<(), DriverError> {
+        self.calls.push(Call::Download(from, bytes));
+        self.pending = self.bytes(from, bytes)?.to_vec();
+        Ok(())
+    }
+
+    fn wait(&mut self, into: &mut Vec<u8>) -> Result<(), DriverError> {
+        into.append(&mut self.pending);
+        Ok(())
+    }
+
+    fn launch(&mut self, launch: &Launch) -> Result<(), DriverError> {
+        if launch.grid.contains(&0) {
+            return Ok(());
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.push(launch.clone());
+            return Ok(());
+        }
+        self.run()?;
+        self.calls.push(Call::Launch(launch.kernel));
+        match &mut self.execute {
+            Some(execute) => execute(launch).map_err(|reason| DriverError::failed("run a kernel", reason)),
+            None => Ok(()),
+        }
+    }
+
+    fn begin_capture(&mut self) -> Result<(), DriverError> {
+        self.capture = Some(Vec::new());
+        Ok(())
+    }
+
+    fn end_capture(&mut self) -> Result<Graph, DriverError> {
+        let launches = self.capture.take().ok_or_else(|| DriverError::failed("end a graph", "none was begun"))?;
+        self.calls.push(Call::Capture(launches.len()));
+        self.graphs.push(launches);
+        Ok(Graph(self.graphs.len() - 1))
+    }
+
+    fn replay(&mut self, graph: Graph) -> Result<(), DriverError> {
+        self.run()?;
+        self.calls.push(Call::Replay(graph));
+        let launches =
+            self.graphs.get(graph.0).ok_or_else(|| DriverError::failed("run a graph", "it was never captured"))?;
+        match &mut self.execute {
+            Some(execute) => {
+                launches.iter().try_for_each(execute).map_err(|reason| DriverError::failed("run a kernel", reason))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn event(&mut self) -> Result<Event, DriverError> {
+        self.events += 1;
+        Ok(Event(self.events - 1))
+    }
+
+    fn record(&mut self, _event: Event) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    fn elapsed_ms(&mut self, _from: Event, _to: Event) -> Result<f32, DriverError> {
+        Ok(0.0)
+    }
+
+    fn synchronize(&mut self) -> Result<(), DriverError> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_bounded_and_checked() {
+        let mut card = Fake::new(4096);
+        let a = card.alloc(1000).unwrap();
+        assert_eq!(a.0 % 16, 0);
+        assert_eq!(card.memory().unwrap(), MemoryInfo { free: 3072, total: 4096 });
+        assert_eq!(card.alloc(3073), Err(DriverError::OutOfMemory { needed: 3073, free: 3072 }));
+        card.upload(a.offset(900), &[7; 100]).unwrap();
+        assert!(card.upload(a.offset(1000), &[7; 100]).is_err(), "past the block's 1024 bytes");
+        card.download(a.offset(899), 2).unwrap();
+        let mut got = Vec::new();
+        card.wait(&mut got).unwrap();
+        assert_eq!(got, [0, 7]);
+        card.release(a).unwrap();
+        assert!(card.release(a).is_err());
+        assert_eq!(card.taken(), 0);
+    }
+}
