@@ -71,8 +71,10 @@ fn compile_for_cards(out: &Path) {
 
 /// The emulation as a static library.
 fn compile_for_this_machine(out: &Path) -> Result<(), String> {
-    if env::var("TARGET").ok() != env::var("HOST").ok() || env::var("CARGO_CFG_UNIX").is_err() {
-        return Err("it is built on Unix, for the machine that builds it".into());
+    let system = |key| env::var(key).unwrap_or_default();
+    let linux = system("CARGO_CFG_TARGET_OS") == "linux" && system("CARGO_CFG_TARGET_ENV") == "gnu";
+    if !linux || env::var("TARGET").ok() != env::var("HOST").ok() {
+        return Err("it is built on Linux, for the machine that builds it".into());
     }
     let compiler = env::var_os("CXX").unwrap_or_else(|| "c++".into());
     let object = out.join("cuda_emulation.o");

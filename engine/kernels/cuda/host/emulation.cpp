@@ -241,17 +241,18 @@ namespace {
 struct Entry {
     const char* name;
     size_t size;
+    unsigned threads;
     void (*body)(const void*);
 };
 
 #define ENTRY(name, Arguments) \
-    {#name, sizeof(Arguments), [](const void* p) { name(*static_cast<const Arguments*>(p)); }},
+    {#name, sizeof(Arguments), name##_threads, [](const void* p) { name(*static_cast<const Arguments*>(p)); }},
 const Entry ENTRIES[] = {EACH_KERNEL(ENTRY)};
 
 }  // namespace
 
-// Runs a launch on host addresses. 0; or 1: no such kernel, 2: an argument of the wrong size, 3: too many threads or no
-// memory, 4: a write beyond the shared memory.
+// Runs a launch on host addresses. 0; or 1: no such kernel, 2: an argument of the wrong size, 3: a block of the wrong size
+// or no memory, 4: a write beyond the shared memory.
 extern "C" int emulate_launch(const char* name, const unsigned* grid, unsigned threads, unsigned shared, const void* argument,
                               size_t size) {
     using namespace emulation;
@@ -260,7 +261,8 @@ extern "C" int emulate_launch(const char* name, const unsigned* grid, unsigned t
         if (strcmp(e.name, name) == 0) entry = &e;
     if (entry == nullptr) return 1;
     if (entry->size != size) return 2;
-    if (threads == 0 || threads > MOST_THREADS || threads % 32 != 0) return 3;
+    // Blocks of attention have four or five warps.
+    if (threads != entry->threads && !(threads == 128 && entry->threads == 160)) return 3;
     if (machine == nullptr) {
         machine = static_cast<Machine*>(calloc(1, sizeof(Machine)));
         if (machine == nullptr) return 3;

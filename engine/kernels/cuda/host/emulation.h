@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
-#define KERNEL(name, threads, Arguments) void name(const Arguments& p)
+#define KERNEL(name, threads, Arguments)      \
+    constexpr unsigned name##_threads = threads; \
+    void name(const Arguments& p)
 #define DEVICE static inline
 #define __shared__ static thread_local
 

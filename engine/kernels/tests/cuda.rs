@@ -1,0 +1,54 @@
+//! Every CUDA kernel on the CPU emulation, against plain references in f64. Where a build has no emulation (no C++
+//! compiler), the tests say so and check nothing.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+#[path = "cuda/attention.rs"]
+mod attention;
+#[path = "cuda/harness.rs"]
+mod harness;
+#[path = "cuda/norm.rs"]
+mod norm;
+#[path = "cuda/product.rs"]
+mod product;
+#[path = "cuda/rotate.rs"]
+mod rotate;
+#[path = "cuda/round.rs"]
+mod round;
+
+use kernels::cuda::abi::*;
+use kernels::cuda::{emulation, launch};
+
+#[test]
+fn each_argument_is_as_large_on_both_sides() {
+    if !harness::available() {
+        return;
+    }
+    let sizes = [
+        ("product_8", size_of::<ProductArguments>()),
+        ("product_16", size_of::<ProductArguments>()),
+        ("product_40", size_of::<ProductArguments>()),
+        ("product_64", size_of::<ProductArguments>()),
+        ("product_bulk", size_of::<ProductArguments>()),
+        ("pack_rows", size_of::<PackArguments>()),
+        ("embed", size_of::<EmbedArguments>()),
+        ("rms_norm", size_of::<NormArguments>()),
+        ("add_norm", size_of::<AddNormArguments>()),
+        ("layer_norm_gelu", size_of::<LayerNormArguments>()),
+        ("vision_rotate", size_of::<VisionRotateArguments>()),
+        ("rotate_store", size_of::<RotateStoreArguments>()),
+        ("attention_32", size_of::<AttentionArguments>()),
+        ("attention_64", size_of::<AttentionArguments>()),
+        ("attention_128", size_of::<AttentionArguments>()),
+        ("combine", size_of::<AttentionArguments>()),
+        ("peak", size_of::<PeakArguments>()),
+        ("begin", size_of::<RoundArguments>()),
+        ("begin_verify", size_of::<RoundArguments>()),
+        ("settle", size_of::<RoundArguments>()),
+    ];
+    assert_eq!(sizes.map(|(name, _)| name), launch::KERNELS);
+    for (name, size) in sizes {
+        assert_eq!(emulation::argument_size(name), Some(size), "{name}");
+    }
+    assert_eq!(emulation::argument_size("no_such_kernel"), None);
+}
