@@ -15,7 +15,7 @@ mod target;
 pub use ledger::{Ledger, Limits, Observer, Stop};
 pub use round::{Committed, FillStep, Origin, Round};
 pub use sampling::Sampling;
-pub use target::{Mask, Peak, Target, TargetError};
+pub use target::{Fused, Mask, Peak, Target, TargetError};
 
 use std::time::Instant;
 

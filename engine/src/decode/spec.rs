@@ -18,10 +18,20 @@ pub(super) fn run(
     while !ledger.is_over() {
         let mut round = Round::default();
         let past = target.cached();
+        let fused = if steps == 1 && chooser.is_greedy() { target.round(boundary, drafter)? } else { None };
 
         // Draft: row 0 is causal, so its prediction a0 is autoregressive already; row j proposes d_j.
-        let draft = refine::draft(target, boundary, drafter, steps, chooser, &mut round)?;
-        target.truncate(past + 1); // keep x0; the mask rows saw what no causal row may see
+        let draft = match &fused {
+            Some(fused) => {
+                (round.draft_ms, round.draft_forwards) = (fused.draft_ms, 1);
+                chooser.draft(target, &fused.draft)
+            }
+            None => {
+                let draft = refine::draft(target, boundary, drafter, steps, chooser, &mut round)?;
+                target.truncate(past + 1); // keep x0; the mask rows saw what no causal row may see
+                draft
+            }
+        };
         round.draft = draft.tokens.iter().map(|d| d.id).collect();
         round.draft_confidence = draft.tokens.iter().map(|d| d.probability).collect();
         ledger.show_draft(&[&[draft.first.id], round.draft.as_slice()].concat());
@@ -30,8 +40,16 @@ pub(super) fn run(
         }
 
         // Verify: row j of [a0, d_1 ..= d_B] predicts a_(j+1).
-        let window: Vec<u32> = std::iter::once(draft.first.id).chain(round.draft.iter().copied()).collect();
-        let peaks = timed(target, &window, Mask::Causal, &mut round.verify_ms)?;
+        let peaks = match fused {
+            Some(fused) => {
+                round.verify_ms = fused.verify_ms;
+                fused.verify
+            }
+            None => {
+                let window: Vec<u32> = std::iter::once(draft.first.id).chain(round.draft.iter().copied()).collect();
+                timed(target, &window, Mask::Causal, &mut round.verify_ms)?
+            }
+        };
         round.verify_forwards = 1;
         let verdict = chooser.verify(target, &draft, &peaks);
         let accepted = verdict.accepted;

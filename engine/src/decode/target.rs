@@ -1,6 +1,6 @@
 //! The seam between decoding and a model: prefill, forward a window under a mask, truncate the cache.
 
-use super::{Committed, Origin};
+use super::{Committed, Drafter, Origin};
 
 /// What the rows of a window may attend to, besides the whole cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,21 @@ impl TargetError {
     }
 }
 
+/// A draft, its verification and what was accepted, as a device gives it that does a whole round by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fused {
+    /// `a0` and `d_1 ..= d_B`.
+    pub draft: Vec<Peak>,
+    /// `a_1 ..= a_(B+1)`.
+    pub verify: Vec<Peak>,
+    /// How many drafts were accepted, at most B.
+    pub accepted: usize,
+    /// Time of the draft forward, milliseconds.
+    pub draft_ms: f64,
+    /// Time of the verify forward and of the acceptance, milliseconds.
+    pub verify_ms: f64,
+}
+
 /// A model with one request's cache. A CPU session today; a device, or a script in tests.
 pub trait Target {
     /// Runs the prompt, leaving its keys and values in the cache; predicts the first token.
@@ -59,6 +74,12 @@ pub trait Target {
     /// Runs `window` (at least one token) after the cached tokens and appends the keys and values of all its rows. Returns
     /// each row's arg-max over the vocabulary, row `j` predicting the token after `window[j]`.
     fn forward(&mut self, window: &[u32], mask: Mask) -> Result<Vec<Peak>, TargetError>;
+
+    /// Does a whole greedy round after the boundary token: drafts, verifies, accepts, and keeps in the cache the boundary,
+    /// `a0` and the accepted drafts. `None` where the target has no such thing; then the loop does it by forwards.
+    fn round(&mut self, _boundary: u32, _drafter: Drafter) -> Result<Option<Fused>, TargetError> {
+        Ok(None)
+    }
 
     /// Tokens in the cache.
     fn cached(&self) -> usize;
