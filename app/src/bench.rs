@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use engine::device::Device;
 use engine::event::{Event, Outcome, RequestId};
 use engine::page::{PageResult, Reading};
 use engine::worker::{Job, Source};
@@ -22,6 +23,7 @@ const SAMPLE: &[u8] = include_bytes!("../../assets/samples/gravity-sample.pdf");
 #[derive(Debug)]
 pub(crate) struct Measured {
     pub(crate) checkpoint: String,
+    pub(crate) device: Device,
     pub(crate) kernel: &'static str,
     pub(crate) threads: usize,
     /// Largest resident size of this process, bytes; `None` where the system does not tell.
@@ -74,8 +76,12 @@ pub(crate) fn command(args: &Bench, printer: &mut Printer) -> Exit {
     let interrupt = Interrupt::listen();
     let measured = EngineReader::start(&args.model).and_then(|reader| {
         let info = reader.info();
+        if let Some(sentence) = &info.fallback {
+            return Err(format!("{sentence}, so nothing was measured"));
+        }
         Ok(Measured {
             checkpoint: info.checkpoint.clone(),
+            device: info.device,
             kernel: info.kernel,
             threads: info.threads,
             ways: ways(args, &reader, &interrupt)?,

@@ -9,8 +9,9 @@ pub(crate) fn text(measured: &Measured) -> String {
     let memory =
         measured.peak_memory.map_or("not measured".to_owned(), |bytes| format!("{:.0} MB", bytes as f64 / 1e6));
     let mut out = format!(
-        "{}, kernel {}, {} thread{}, peak memory {memory}\n",
+        "{}, device {}, kernel {}, {} thread{}, peak memory {memory}\n",
         measured.checkpoint,
+        measured.device,
         measured.kernel,
         measured.threads,
         if measured.threads == 1 { "" } else { "s" }
@@ -61,6 +62,7 @@ pub(crate) fn json(measured: &Measured) -> String {
     let ways: Vec<Value> = measured.ways.iter().map(way_json).collect();
     let report = json!({
         "checkpoint": measured.checkpoint,
+        "device": measured.device.to_string(),
         "kernel": measured.kernel,
         "threads": measured.threads,
         "peak_memory_bytes": measured.peak_memory,
@@ -117,13 +119,20 @@ mod tests {
             wall: some,
             identical: Some((2, 3)),
         };
-        Measured { checkpoint: "nano".to_owned(), kernel: "scalar", threads: 1, peak_memory: None, ways: vec![way] }
+        Measured {
+            checkpoint: "nano".to_owned(),
+            device: engine::device::Device::Cpu,
+            kernel: "scalar",
+            threads: 1,
+            peak_memory: None,
+            ways: vec![way],
+        }
     }
 
     #[test]
     fn people_read_what_was_not_measured() {
         let text = text(&measured());
-        assert!(text.starts_with("nano, kernel scalar, 1 thread, peak memory not measured\n"), "{text}");
+        assert!(text.starts_with("nano, device cpu, kernel scalar, 1 thread, peak memory not measured\n"), "{text}");
         for line in [
             "  tokens per forward   5.00",
             "  accepted per round   not measured",

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::decode::Decode;
+use engine::device::Device;
 use engine::worker::{CheckpointSource, Job, LayoutMode, Pages, Source};
 
 /// Turns scans and PDFs into Markdown, on this computer.
@@ -25,6 +26,8 @@ pub(crate) enum Command {
     Bench(Bench),
     /// List and check the models on this computer
     Models(Models),
+    /// List what the model can run on, and why not
+    Devices(Devices),
     #[command(external_subcommand)]
     Other(Vec<OsString>),
 }
@@ -80,8 +83,8 @@ pub(crate) struct ModelArgs {
     /// A checkpoint folder, or nano for the bundled one
     #[arg(long, value_name = "DIR|nano", default_value = "nano")]
     pub(crate) checkpoint: PathBuf,
-    /// What computes
-    #[arg(long, value_enum, default_value_t = Device::Cpu)]
+    /// Where the model runs: cpu, cuda or cuda:N (gravityocr devices lists what there is)
+    #[arg(long, value_name = "DEVICE", default_value_t = Device::Cpu)]
     pub(crate) device: Device,
     /// Threads that compute [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -90,11 +93,7 @@ pub(crate) struct ModelArgs {
 
 impl ModelArgs {
     pub(crate) fn source(&self) -> CheckpointSource {
-        if self.checkpoint == Path::new("nano") {
-            CheckpointSource::Bundled
-        } else {
-            CheckpointSource::Folder(self.checkpoint.clone())
-        }
+        source(&self.checkpoint)
     }
 }
 
@@ -135,6 +134,22 @@ pub(crate) enum ModelsCommand {
     Path,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Devices {
+    /// Say how much memory this checkpoint needs: a folder, or nano for the bundled one
+    #[arg(long, value_name = "DIR|nano", default_value = "nano")]
+    pub(crate) checkpoint: PathBuf,
+}
+
+/// The checkpoint that an argument names.
+pub(crate) fn source(checkpoint: &Path) -> CheckpointSource {
+    if checkpoint == Path::new("nano") {
+        CheckpointSource::Bundled
+    } else {
+        CheckpointSource::Folder(checkpoint.to_path_buf())
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Markdown
@@ -173,12 +188,6 @@ impl From<Layout> for LayoutMode {
             Layout::None => LayoutMode::None,
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Device {
-    /// The processor
-    Cpu,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -264,7 +273,7 @@ impl Cli {
         })?;
         match &cli.command {
             Some(Command::Recognize(args)) => args.check()?,
-            Some(Command::Bench(_) | Command::Models(_) | Command::Other(_)) | None => {}
+            Some(Command::Bench(_) | Command::Models(_) | Command::Devices(_) | Command::Other(_)) | None => {}
         }
         Ok(cli)
     }
@@ -343,6 +352,7 @@ mod tests {
             "gravityocr recognize a.pdf --dpi 0",
             "gravityocr recognize a.pdf --dpi NaN",
             "gravityocr recognize a.pdf --threads 0",
+            "gravityocr recognize a.pdf --device tpu",
             "gravityocr recognize a.pdf b.pdf --trace t.json",
             "gravityocr recognize a.pdf -o x.json --trace x.json",
             "gravityocr models",

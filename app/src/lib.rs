@@ -1,9 +1,10 @@
-//! The command line of GravityOCR: what is asked (`cli`), what is done (`recognize`, `bench`, `models`), and what is
+//! The command line of GravityOCR: what is asked (`cli`), what is done (`recognize`, `bench`, `models`, `devices`), and what is
 //! shown while it happens (`progress`, `live`). The engine does the reading; it is reached through `reader`.
 
 mod bench;
 mod bench_report;
 mod cli;
+mod devices;
 mod inputs;
 mod interrupt;
 mod live;
@@ -76,6 +77,7 @@ fn run(command: Option<Command>, printer: &mut Printer) -> Exit {
         Some(Command::Recognize(args)) => recognize::command(&args, printer),
         Some(Command::Bench(args)) => bench::command(&args, printer),
         Some(Command::Models(args)) => models::command(&args.command, printer),
+        Some(Command::Devices(args)) => devices::command(&args, printer),
         Some(Command::Other(words)) => match cli::files(&words) {
             Ok(files) => open(files, printer),
             Err(advice) => {

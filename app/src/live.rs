@@ -33,6 +33,7 @@ impl LiveText {
                 line.ghost.clear();
                 line.pieces.extend_from_slice(pieces);
             }
+            Event::RequestRestarted { id, .. } => *self.line(id) = Line::default(),
             Event::RequestFinished { id, .. } => {
                 let line = self.line(id);
                 line.ghost.clear();

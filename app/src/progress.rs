@@ -111,6 +111,7 @@ impl Progress {
             }
             Event::PageFailed { .. } => self.pages_over += 1,
             Event::RequestStarted { .. }
+            | Event::RequestRestarted { .. }
             | Event::Drafted { .. }
             | Event::RequestFinished { .. }
             | Event::Finished { .. } => {}

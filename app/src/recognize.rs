@@ -44,6 +44,9 @@ pub(crate) fn command(args: &Recognize, printer: &mut Printer) -> Exit {
             return Exit::Failed;
         }
     };
+    if let Some(sentence) = &reader.info().fallback {
+        printer.failure(sentence);
+    }
     let style = Style::detect(printer.err_is_terminal(), args.color);
     let session = Session { args, reader: &reader, inputs: &inputs, destination, style, interrupt };
     match session.run(printer) {
@@ -138,6 +141,10 @@ impl Session<'_> {
                 }
                 Event::PageStarted { page, notice: Some(notice), .. } => {
                     reading.say(&format!("page {}: {notice}", page + 1));
+                    Ok(())
+                }
+                Event::RequestRestarted { id, reason, .. } => {
+                    reading.say(&format!("page {}, region {}: {reason}", id.page + 1, id.region + 1));
                     Ok(())
                 }
                 Event::Finished { outcome } => {

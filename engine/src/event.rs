@@ -90,6 +90,15 @@ pub enum Event {
         /// The new text; empty while a character is incomplete.
         pieces: Vec<Piece>,
     },
+    /// The card failed on a request: what was read of it is void, and the CPU reads it from its beginning.
+    RequestRestarted {
+        /// Which.
+        id: RequestId,
+        /// The part of the page being read.
+        bounds: Rect,
+        /// One sentence: why, and that the CPU reads it.
+        reason: String,
+    },
     /// A request ended.
     RequestFinished {
         /// Which.

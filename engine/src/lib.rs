@@ -8,6 +8,7 @@ pub mod region;
 // Region crop -> vision tower -> decoder rounds -> events.
 pub mod checkpoint;
 pub mod decode;
+pub mod device;
 pub mod event;
 pub mod model;
 pub mod reader;

@@ -12,6 +12,7 @@ use kernels::Kernel;
 
 use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::decode::{Decode, Sampling};
+use crate::device::{Device, DeviceModel};
 use crate::document::{Document, DocumentError, OpenOptions, PageRaster, Turn, parse_pages};
 use crate::event::{Event, Outcome};
 use crate::layout;
@@ -48,6 +49,8 @@ impl CheckpointSource {
 pub struct EngineOptions {
     /// What to load.
     pub checkpoint: CheckpointSource,
+    /// Where the model runs. A card that cannot be used gives way to the CPU.
+    pub device: Device,
     /// Threads that compute; all the machine's when not given.
     pub threads: Option<usize>,
     /// A folder in which libpdfium is looked for.
@@ -59,7 +62,11 @@ pub struct EngineOptions {
 pub struct EngineInfo {
     /// The checkpoint's name.
     pub checkpoint: String,
-    /// The kernels in use.
+    /// Where the model runs.
+    pub device: Device,
+    /// Why it does not run on the device that was asked for, in one sentence.
+    pub fallback: Option<String>,
+    /// The CPU's kernels in use.
     pub kernel: &'static str,
     /// Threads that compute.
     pub threads: usize,
@@ -320,13 +327,24 @@ impl Worker {
             .map_err(|e| EngineError::Threads(e.to_string()))?;
         let checkpoint = options.checkpoint.open()?;
         let kernel = Kernel::best();
+        let (card, fallback) = match options.device {
+            Device::Cpu => (None, None),
+            Device::Cuda(ordinal) => match DeviceModel::open(ordinal, &checkpoint) {
+                Ok(card) => (Some(card), None),
+                Err(error) => {
+                    (None, Some(format!("{} cannot be used: {error}; the CPU reads instead", options.device)))
+                }
+            },
+        };
         let info = EngineInfo {
+            device: if card.is_some() { options.device } else { Device::Cpu },
+            fallback,
             checkpoint: checkpoint.name.clone(),
             kernel: kernel.name(),
             threads: pool.current_num_threads(),
             only_ar: checkpoint.why_not(),
         };
-        let reader = Reader::new(checkpoint, kernel)?;
+        let reader = Reader::on(checkpoint, kernel, card)?;
         Ok((Self { reader, pool, pdfium_dir: options.pdfium_dir }, info))
     }
 

@@ -17,7 +17,7 @@ fn fixtures() -> PathBuf {
 }
 
 fn start(checkpoint: CheckpointSource) -> Engine {
-    Engine::start(EngineOptions { checkpoint, threads: Some(2), pdfium_dir: None }).unwrap()
+    Engine::start(EngineOptions { checkpoint, device: Device::Cpu, threads: Some(2), pdfium_dir: None }).unwrap()
 }
 
 fn finish(handle: &JobHandle) -> (Vec<Event>, Outcome) {

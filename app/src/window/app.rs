@@ -129,8 +129,12 @@ impl Window {
             return;
         }
         let settings = &self.state.settings;
-        let options =
-            EngineOptions { checkpoint: settings.checkpoint_source(), threads: settings.threads, pdfium_dir: None };
+        let options = EngineOptions {
+            checkpoint: settings.checkpoint_source(),
+            device: settings.device,
+            threads: settings.threads,
+            pdfium_dir: None,
+        };
         let (sender, receiver) = sync_channel(1);
         let (backend, waker) = (Arc::clone(&self.options.backend), self.context.clone());
         let spawned = std::thread::Builder::new().name("engine-start".to_owned()).spawn(move || {
@@ -181,6 +185,9 @@ impl Window {
         match answer {
             Ok(Started { reader, info }) => {
                 self.reader = Some(reader);
+                if let Some(sentence) = &info.fallback {
+                    self.state.tell(Tone::Warning, sentence.clone());
+                }
                 self.state.engine = EngineState::Ready(info);
                 if let Some(scope) = self.state.pending.take() {
                     self.recognize(scope);

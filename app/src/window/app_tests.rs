@@ -92,7 +92,14 @@ impl Test {
             if let Some(fault) = shared.faults.lock().unwrap().pop() {
                 return Err(fault);
             }
-            let info = EngineInfo { checkpoint: "desk".to_owned(), kernel: "none", threads: 1, only_ar: None };
+            let info = EngineInfo {
+                checkpoint: "desk".to_owned(),
+                device: engine::device::Device::Cpu,
+                fallback: None,
+                kernel: "none",
+                threads: 1,
+                only_ar: None,
+            };
             Ok(Started { reader: Box::new(DeskReader(Arc::clone(&shared))), info })
         });
         let options = WindowOptions::new(Vec::new(), backend);

@@ -371,7 +371,7 @@ impl Window {
         let settings = settings.sane();
         let before = std::mem::replace(&mut self.state.settings, settings);
         let after = &self.state.settings;
-        if (&before.checkpoint, before.threads) != (&after.checkpoint, after.threads) {
+        if (&before.checkpoint, before.threads, before.device) != (&after.checkpoint, after.threads, after.device) {
             self.state.cancel_run();
             self.race(RaceAsk::Close);
             self.drop_engine();

@@ -316,6 +316,12 @@ impl State {
                     self.live.start(region, id.request, bounds);
                 }
             }
+            Event::RequestRestarted { id, bounds, reason } => {
+                if let Some(region) = run.target(id) {
+                    self.live.start(region, id.request, bounds);
+                }
+                self.tell(Tone::Warning, strings::run::restarted(id.page, &reason));
+            }
             Event::Drafted { id, at_ms, round, text } => {
                 if let Some(region) = run.target(id) {
                     self.live.step(region, id.request, at_ms, What::Drafted { round, text });

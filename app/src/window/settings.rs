@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use engine::decode::Decode;
+use engine::device::Device;
 use engine::worker::CheckpointSource;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,8 @@ pub(crate) struct Settings {
     /// A checkpoint folder; the bundled one when not given.
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) decoding: Decoding,
+    /// Where the model runs.
+    pub(crate) device: Device,
     /// Threads that compute; all of the machine's when not given.
     pub(crate) threads: Option<usize>,
     /// The most tokens of one request.
@@ -103,6 +106,7 @@ impl Default for Settings {
             scale: 100,
             checkpoint: None,
             decoding: Decoding::default(),
+            device: Device::default(),
             threads: None,
             max_tokens: 4096,
             dpi: 200,

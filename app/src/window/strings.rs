@@ -259,6 +259,11 @@ pub(crate) mod run {
         format!("Page {}: {message}", page + 1)
     }
 
+    /// A part of a page that the card could not read.
+    pub(crate) fn restarted(page: usize, reason: &str) -> String {
+        format!("Page {}: {reason}", page + 1)
+    }
+
     pub(crate) fn cancelled(regions: usize) -> String {
         format!("Cancelled; {} kept", count(regions, "finished region"))
     }
@@ -485,6 +490,7 @@ pub(crate) mod settings {
     pub(crate) const DECODING: &str = "Decoding";
     pub(crate) const BEST: &str = "Draft and verify";
     pub(crate) const ONE_BY_ONE: &str = "Autoregressive, token by token";
+    pub(crate) const DEVICE: &str = "Computes on";
     pub(crate) const THREADS: &str = "Threads";
     pub(crate) const ALL_THREADS: &str = "All of the machine";
     pub(crate) const LIMIT: &str = "Tokens for one request";
@@ -492,6 +498,17 @@ pub(crate) mod settings {
     pub(crate) const LANGUAGE: &str = "Language";
     pub(crate) const ENGLISH: &str = "English";
     pub(crate) const SHOWN: &str = "Text";
+
+    /// A device as it is offered.
+    pub(crate) fn device(choice: &engine::device::Choice) -> String {
+        match (&choice.reason, choice.memory) {
+            (Some(reason), _) => format!("{}: {reason}", choice.device),
+            (None, Some(memory)) => {
+                format!("{}: {}, {:.0} GB", choice.device, choice.name, memory as f64 / 1e9)
+            }
+            (None, None) => format!("{}: {}", choice.device, choice.name),
+        }
+    }
 }
 
 /// The about page.

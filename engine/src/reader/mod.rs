@@ -16,10 +16,11 @@ use rayon::prelude::*;
 
 use crate::assemble::cut_loop;
 use crate::checkpoint::{Checkpoint, CheckpointError, Unit};
-use crate::decode::{Decode, Limits, Sampling, Stop, decode};
+use crate::decode::{Decode, Limits, Sampling, Stop, Target, decode};
+use crate::device::DeviceModel;
 use crate::event::{Event, RequestId};
-use crate::model::Model;
-use crate::model::image_processor::ImageProcessor;
+use crate::model::image_processor::{ImageProcessor, Patches};
+use crate::model::{ImageFeatures, Model};
 use crate::page::{Figure, Reading, RegionResult, Status, Timings};
 use crate::region::{Rect, Region};
 use live::Live;
@@ -49,6 +50,8 @@ pub struct Reader {
     checkpoint: Checkpoint,
     processor: ImageProcessor,
     model: Model,
+    /// The model on a card, which reads while it is well.
+    card: Option<DeviceModel>,
 }
 
 /// The regions of a page as they were read, and its pictures.
@@ -62,8 +65,13 @@ pub struct PageReading {
 impl Reader {
     /// Loads a checkpoint's weights for the given kernels.
     pub fn new(checkpoint: Checkpoint, kernel: Kernel) -> Result<Self, CheckpointError> {
+        Self::on(checkpoint, kernel, None)
+    }
+
+    /// As [`new`](Self::new), with the model on a card too; the CPU reads what the card cannot.
+    pub fn on(checkpoint: Checkpoint, kernel: Kernel, card: Option<DeviceModel>) -> Result<Self, CheckpointError> {
         let model = Model::load(&checkpoint, kernel)?;
-        Ok(Self { processor: ImageProcessor::new(checkpoint.processor.clone()), model, checkpoint })
+        Ok(Self { processor: ImageProcessor::new(checkpoint.processor.clone()), model, card, checkpoint })
     }
 
     /// The checkpoint.
@@ -120,10 +128,14 @@ impl Reader {
                 }
             }
         };
-        match self.checkpoint.abilities.unit {
+        match (&self.card, self.checkpoint.abilities.unit) {
+            // As many side by side as the card takes; these threads mostly wait for it.
+            (Some(card), _) if card.fault().is_none() => std::thread::scope(|scope| {
+                (0..card.sequences().min(queue.len())).for_each(|_| drop(scope.spawn(work)));
+            }),
             // One request already keeps all threads busy.
-            Unit::Region => work(),
-            Unit::Line { .. } => rayon::scope(|scope| {
+            (_, Unit::Region) => work(),
+            (_, Unit::Line { .. }) => rayon::scope(|scope| {
                 (0..rayon::current_num_threads()).for_each(|_| scope.spawn(|_| kernels::alone(work)));
             }),
         }
@@ -177,24 +189,65 @@ impl Reader {
         reading: &mut Reading,
     ) -> Result<(), String> {
         let start = Instant::now();
+        let ask = Ask { id, request, options, listener, start };
         let patches = self.processor.process(&request.image).map_err(|e| e.to_string())?;
+        if let Some(card) = self.card.as_ref().filter(|card| card.fault().is_none()) {
+            let empty = reading.clone();
+            let Err(fault) = self.ask_card(card, &patches, &ask, reading) else { return Ok(()) };
+            *reading = empty;
+            let what = if card.fault().is_some() { "everything from here on" } else { "this part" };
+            let reason = format!("{fault}; the CPU reads {what}");
+            listener.event(Event::RequestRestarted { id, bounds: request.bounds, reason });
+        }
         let image = self.model.encode_image(&patches);
         reading.timings.vision_ms = milliseconds(start);
         if listener.cancel().load(Ordering::Relaxed) {
             return Ok(());
         }
+        let prompt = self.prompt(request, &image)?;
+        self.converse(&mut self.model.session(&prompt, &image), &image, &ask, reading)
+    }
 
-        let image_tokens = image.grid[0] * image.grid[1];
-        let prompt = self.checkpoint.prompt(request.task, image_tokens).map_err(|e| e.to_string())?;
+    /// Reads a request on the card.
+    fn ask_card(
+        &self,
+        card: &DeviceModel,
+        patches: &Patches,
+        ask: &Ask<'_>,
+        reading: &mut Reading,
+    ) -> Result<(), String> {
+        let image = card.encode_image(patches).map_err(|e| e.to_string())?;
+        reading.timings.vision_ms = milliseconds(ask.start);
+        if ask.listener.cancel().load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let prompt = self.prompt(ask.request, &image)?;
+        let (max_tokens, sampling) = (ask.max_tokens(&image), ask.options.sampling.is_some());
+        let mut session = card.session(&prompt, &image, max_tokens, sampling).map_err(|e| e.to_string())?;
+        self.converse(&mut session, &image, ask, reading)
+    }
+
+    fn prompt(&self, request: &Request, image: &ImageFeatures) -> Result<Vec<u32>, String> {
+        self.checkpoint.prompt(request.task, image.grid[0] * image.grid[1]).map_err(|e| e.to_string())
+    }
+
+    /// Decodes a request, live.
+    fn converse(
+        &self,
+        target: &mut dyn Target,
+        image: &ImageFeatures,
+        ask: &Ask<'_>,
+        reading: &mut Reading,
+    ) -> Result<(), String> {
+        let &Ask { id, request, options, listener, start } = ask;
         let limits = Limits {
-            max_tokens: options.max_tokens.min(request.max_tokens(image_tokens)),
+            max_tokens: ask.max_tokens(image),
             end_tokens: &self.checkpoint.end_tokens,
             cancel: listener.cancel(),
         };
-        let mut session = self.model.session(&prompt, &image);
         let mut live = Live::new(id, start, request.task, &self.checkpoint, listener);
         let drafter = self.checkpoint.drafter();
-        let decoded = decode(&mut session, options.decode, drafter, options.sampling, &limits, &mut live);
+        let decoded = decode(target, options.decode, drafter, options.sampling, &limits, &mut live);
         reading.text = live.finish();
         let decoded = decoded.map_err(|e| e.to_string())?;
 
@@ -214,6 +267,21 @@ impl Reader {
             reading.status = Status::LoopStopped;
         }
         Ok(())
+    }
+}
+
+/// A request as it is asked.
+struct Ask<'a> {
+    id: RequestId,
+    request: &'a Request,
+    options: &'a ReadOptions,
+    listener: &'a dyn Listener,
+    start: Instant,
+}
+
+impl Ask<'_> {
+    fn max_tokens(&self, image: &ImageFeatures) -> usize {
+        self.options.max_tokens.min(self.request.max_tokens(image.grid[0] * image.grid[1]))
     }
 }
 

@@ -205,7 +205,14 @@ fn collect(node: egui_kittest::kittest::AccessKitNode<'_>, names: &mut Vec<Strin
 /// A backend that plays prepared events instead of reading.
 pub(crate) fn recorded(script: Script) -> Backend {
     Arc::new(move |_| {
-        let info = EngineInfo { checkpoint: "recorded".to_owned(), kernel: "none", threads: 1, only_ar: None };
+        let info = EngineInfo {
+            checkpoint: "recorded".to_owned(),
+            device: engine::device::Device::Cpu,
+            fallback: None,
+            kernel: "none",
+            threads: 1,
+            only_ar: None,
+        };
         Ok(Started { reader: Box::new(Player(script.clone())), info })
     })
 }

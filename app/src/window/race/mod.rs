@@ -283,7 +283,9 @@ impl Race {
 impl Run {
     fn hear(&mut self, region: RegionId, event: Event) {
         match event {
-            Event::RequestStarted { id, bounds } => self.live.start(region, id.request, bounds),
+            Event::RequestStarted { id, bounds } | Event::RequestRestarted { id, bounds, .. } => {
+                self.live.start(region, id.request, bounds)
+            }
             Event::Drafted { id, at_ms, round, text } => {
                 self.live.step(region, id.request, at_ms, What::Drafted { round, text });
             }

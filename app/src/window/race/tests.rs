@@ -5,6 +5,7 @@ use std::rc::Rc;
 use eframe::egui::Key;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
+use engine::device::Device;
 use engine::document::Turn;
 use engine::event::{Piece, RequestId};
 use engine::page::{PageResult, RegionResult, Timings};
@@ -12,7 +13,7 @@ use engine::region::{Label, Rect, Region};
 use engine::worker::{EngineInfo, PageOrder, Pages, Source};
 
 use super::*;
-use crate::cli::{Device, ModelArgs};
+use crate::cli::ModelArgs;
 use crate::reader::EngineReader;
 use crate::reader::testing::{finished, opened, over, reading, round};
 use crate::window::action::Action;
@@ -334,7 +335,14 @@ struct View {
 impl View {
     fn new(race: impl FnOnce(&State, RegionId) -> Race) -> Self {
         let (mut state, id) = window(None);
-        let info = EngineInfo { checkpoint: "nano".to_owned(), kernel: "scalar", threads: 1, only_ar: None };
+        let info = EngineInfo {
+            checkpoint: "nano".to_owned(),
+            device: Device::Cpu,
+            fallback: None,
+            kernel: "scalar",
+            threads: 1,
+            only_ar: None,
+        };
         state.engine = EngineState::Ready(info);
         state.race = Some(race(&state, id));
         let asked = Rc::new(RefCell::new(Vec::new()));

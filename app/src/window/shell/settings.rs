@@ -1,6 +1,10 @@
 //! The settings page.
 
+use std::sync::LazyLock;
+
 use eframe::egui::{self, ComboBox, DragValue, RichText, Slider, TextEdit, Ui};
+
+use engine::device::Choice;
 
 use crate::window::action::{Action, Actions};
 use crate::window::settings::{Decoding, Settings, Theme};
@@ -48,6 +52,10 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
             .labelled_by(label.id);
         ui.end_row();
 
+        let label = ui.label(s::DEVICE);
+        device(ui, &mut settings, label.id);
+        ui.end_row();
+
         let label = ui.label(s::THREADS);
         ui.horizontal(|ui| {
             let mut all = settings.threads.is_none();
@@ -88,6 +96,24 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
     if settings != state.settings {
         actions.ask(Action::Settings(Box::new(settings)));
     }
+}
+
+/// The devices; one that cannot be used is shown with the reason.
+fn device(ui: &mut Ui, settings: &mut Settings, label: egui::Id) {
+    // Asking the driver takes a moment, and cards do not come and go.
+    static CHOICES: LazyLock<Vec<Choice>> = LazyLock::new(engine::device::choices);
+    ComboBox::from_id_salt("device")
+        .selected_text(settings.device.to_string())
+        .width(260.0)
+        .show_ui(ui, |ui| {
+            for choice in CHOICES.iter() {
+                let text = s::device(choice);
+                let usable = choice.reason.is_none();
+                ui.add_enabled_ui(usable, |ui| ui.selectable_value(&mut settings.device, choice.device, text));
+            }
+        })
+        .response
+        .labelled_by(label);
 }
 
 fn checkpoint(ui: &mut Ui, settings: &mut Settings, label: egui::Id, state: &State, actions: &mut Actions) {

@@ -2,6 +2,7 @@
 //! demand. Tests of everything above the driver run on it.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::driver::{DeviceInfo, DevicePtr, Driver, DriverError, Event, Graph, MemoryInfo};
 use super::launch::Launch;
@@ -25,6 +26,30 @@ pub enum Call {
     Replay(Graph),
 }
 
+/// The calls of a [`Fake`], readable while somebody else holds it.
+#[derive(Clone, Debug, Default)]
+pub struct Log(Arc<Mutex<Vec<Call>>>);
+
+impl Log {
+    /// The calls so far.
+    pub fn calls(&self) -> Vec<Call> {
+        self.lock().clone()
+    }
+
+    /// How many calls so far are of a kind.
+    pub fn count(&self, is_one: impl Fn(&Call) -> bool) -> usize {
+        self.lock().iter().filter(|call| is_one(call)).count()
+    }
+
+    fn push(&self, call: Call) {
+        self.lock().push(call);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Call>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Does a launch on host memory: the addresses in it are host addresses. The error says why it could not.
 pub type Execute = Box<dyn FnMut(&Launch) -> Result<(), String> + Send>;
 
@@ -37,7 +62,7 @@ pub struct Fake {
     capture: Option<Vec<Launch>>,
     pending: Vec<u8>,
     events: usize,
-    calls: Vec<Call>,
+    calls: Log,
     execute: Option<Execute>,
     /// Successful launches and replays before each one fails.
     runs_left: Option<usize>,
@@ -61,7 +86,7 @@ impl Fake {
             capture: None,
             pending: Vec::new(),
             events: 0,
-            calls: Vec::new(),
+            calls: Log::default(),
             execute: None,
             runs_left: None,
         }
@@ -87,9 +112,9 @@ impl Fake {
         self.runs_left = Some(runs);
     }
 
-    /// The calls so far.
-    pub fn calls(&self) -> &[Call] {
-        &self.calls
+    /// The calls, also those still to come.
+    pub fn log(&self) -> Log {
+        self.calls.clone()
     }
 
     /// The launches of a graph.

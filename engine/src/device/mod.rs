@@ -1,0 +1,248 @@
+//! The model on a card: weights, buffers, forwards and sessions over the narrow CUDA driver seam. Nothing above the
+//! decoding seam knows of it.
+
+mod batch;
+mod choice;
+mod executor;
+mod forward;
+mod plan;
+mod pool;
+mod positions;
+mod session;
+mod weights;
+
+pub use choice::{Choice, Device, choices};
+pub use plan::{Extent, Layout, Plan};
+pub use session::DeviceSession;
+
+use std::ops::Range;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use kernels::cuda::abi::MAX_WINDOW;
+use kernels::cuda::driver::{DeviceInfo, Driver, DriverError};
+
+use crate::checkpoint::{Checkpoint, ModelConfig, Weights};
+use crate::decode::Mask;
+use crate::model::ImageFeatures;
+use crate::model::image_processor::Patches;
+use batch::{Batchable, Batcher};
+use executor::{Executor, Outcome};
+
+/// Why a device cannot be used or a request on it failed; displays as one sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{sentence}")]
+pub struct DeviceError {
+    sentence: String,
+    /// Whether the card is of no more use.
+    fatal: bool,
+}
+
+impl DeviceError {
+    /// A request or a model that does not fit; the card itself is well.
+    fn unfit(sentence: String) -> Self {
+        Self { sentence, fatal: false }
+    }
+
+    fn is_fatal(&self) -> bool {
+        self.fatal
+    }
+}
+
+impl From<DriverError> for DeviceError {
+    fn from(error: DriverError) -> Self {
+        Self { fatal: !matches!(error, DriverError::OutOfMemory { .. }), sentence: error.to_string() }
+    }
+}
+
+/// A request's room: its slot and its tokens in the pool of caches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Lease {
+    slot: usize,
+    range: Range<usize>,
+}
+
+/// A window of one request, or a whole round.
+#[derive(Clone, Debug)]
+struct Work {
+    lease: Lease,
+    /// Tokens in the cache before it.
+    cached: usize,
+    /// Position of a token minus its index in the cache.
+    shift: i32,
+    /// The window; for a round the boundary token alone.
+    ids: Vec<u32>,
+    mask: Mask,
+    /// The rows of a round's windows, when it is a round.
+    round: Option<usize>,
+    /// The token of a round's open positions.
+    filler: u32,
+    with_logits: bool,
+}
+
+impl Work {
+    fn is_round(&self) -> bool {
+        self.round.is_some()
+    }
+
+    /// Rows of its window.
+    fn rows(&self) -> usize {
+        self.round.unwrap_or(self.ids.len())
+    }
+}
+
+impl Batchable for Work {
+    /// Kind, filler, mask and rows; what wants logits runs alone, because there is room for one request's.
+    type Key = (bool, u32, Mask, usize, Option<usize>);
+
+    fn key(&self) -> Self::Key {
+        (self.is_round(), self.filler, self.mask, self.rows(), self.with_logits.then_some(self.lease.slot))
+    }
+}
+
+/// A model on a card. Shared by all its sessions.
+pub struct DeviceModel {
+    executor: Mutex<Executor>,
+    /// Told when a session gave its room back.
+    released: Condvar,
+    batcher: Batcher<Work, Result<Outcome, DeviceError>>,
+    info: DeviceInfo,
+    plan: Plan,
+    image_token: u32,
+    hidden: usize,
+    vocabulary: usize,
+}
+
+impl DeviceModel {
+    /// Loads a checkpoint onto the card `cuda:ordinal`.
+    ///
+    /// # Errors
+    /// Why the card cannot be used: no driver, too old, too little memory, a model that the kernels cannot run.
+    pub fn open(ordinal: usize, checkpoint: &Checkpoint) -> Result<Self, DeviceError> {
+        if let Some(drafter) = checkpoint.drafter()
+            && drafter.block >= MAX_WINDOW
+        {
+            let most = MAX_WINDOW - 1;
+            return Err(DeviceError::unfit(format!(
+                "the card drafts {most} tokens at most, this checkpoint {}",
+                drafter.block
+            )));
+        }
+        Self::on(kernels::cuda::open(ordinal)?, &checkpoint.config, &checkpoint.weights, &checkpoint.end_tokens)
+    }
+
+    /// As [`open`](Self::open), on a driver.
+    pub fn on(
+        mut driver: Box<dyn Driver>,
+        config: &ModelConfig,
+        weights: &Weights,
+        end_tokens: &[u32],
+    ) -> Result<Self, DeviceError> {
+        let plan = Plan::fitting(config, driver.memory()?.free);
+        Self::planned(driver, config, weights, end_tokens, plan)
+    }
+
+    /// As [`on`](Self::on), with a plan.
+    pub fn planned(
+        driver: Box<dyn Driver>,
+        config: &ModelConfig,
+        weights: &Weights,
+        end_tokens: &[u32],
+        plan: Plan,
+    ) -> Result<Self, DeviceError> {
+        let info = driver.device().clone();
+        let executor = Executor::open(driver, config, weights, end_tokens, plan)?;
+        Ok(Self {
+            info,
+            plan: executor.plan().clone(),
+            batcher: Batcher::new(executor.plan().extent.sequences),
+            executor: Mutex::new(executor),
+            released: Condvar::new(),
+            image_token: config.image_token_id,
+            hidden: config.text.hidden_size,
+            vocabulary: config.text.vocab_size,
+        })
+    }
+
+    /// The card.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// What memory it took.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Requests that run side by side.
+    pub fn sequences(&self) -> usize {
+        self.plan.extent.sequences
+    }
+
+    /// Why the card is of no more use; `None` while it is.
+    pub fn fault(&self) -> Option<String> {
+        self.executor().broken().map(ToString::to_string)
+    }
+
+    /// Runs something on the driver between two requests, for measurements.
+    pub fn with_driver<T>(&self, run: impl FnOnce(&mut dyn Driver) -> T) -> T {
+        run(self.executor().driver())
+    }
+
+    /// Runs the vision tower and the merger.
+    ///
+    /// # Errors
+    /// The picture does not fit, or the card failed.
+    pub fn encode_image(&self, patches: &Patches) -> Result<ImageFeatures, DeviceError> {
+        self.executor().guarded(|executor| executor.encode(patches))
+    }
+
+    /// Starts a request: prompt ids whose image placeholders are replaced by `image` in order, and at most `max_tokens` of
+    /// answer. Waits while all room is taken. With `with_logits` every forward reads back all logits, for sampling.
+    ///
+    /// # Errors
+    /// The prompt does not fit, or the card failed.
+    pub fn session(
+        &self,
+        prompt: &[u32],
+        image: &ImageFeatures,
+        max_tokens: usize,
+        with_logits: bool,
+    ) -> Result<DeviceSession<'_>, DeviceError> {
+        let extent = self.plan.extent;
+        let least = prompt.len() + 2 * MAX_WINDOW;
+        if least > extent.sequence_tokens {
+            let tokens = prompt.len();
+            return Err(DeviceError::unfit(format!("the prompt of {tokens} tokens does not fit the card's cache")));
+        }
+        let tokens = least.saturating_add(max_tokens).min(extent.sequence_tokens);
+        let mut executor = self.executor();
+        let lease = loop {
+            if let Some(fault) = executor.broken() {
+                return Err(fault.clone());
+            }
+            match executor.claim(tokens) {
+                Some(lease) => break lease,
+                None => executor = self.released.wait(executor).unwrap_or_else(PoisonError::into_inner),
+            }
+        };
+        drop(executor);
+        Ok(DeviceSession::new(self, lease, prompt, image, with_logits))
+    }
+
+    fn executor(&self) -> MutexGuard<'_, Executor> {
+        self.executor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn release(&self, lease: Lease) {
+        self.executor().release(lease);
+        self.released.notify_all();
+    }
+
+    /// Runs a batch; every request hears of a fault.
+    fn run(&self, batch: &[Work]) -> Vec<Result<Outcome, DeviceError>> {
+        match self.executor().guarded(|executor| executor.run(batch)) {
+            Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
+            Err(error) => batch.iter().map(|_| Err(error.clone())).collect(),
+        }
+    }
+}

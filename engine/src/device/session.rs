@@ -1,0 +1,157 @@
+//! One request on a card: the decoding loops' target.
+
+use std::sync::MutexGuard;
+
+use super::batch::Membership;
+use super::executor::{Executor, Outcome};
+use super::positions::prompt_positions;
+use super::{DeviceError, DeviceModel, Lease, Work};
+use crate::decode::{Drafter, Fused, Mask, Peak, Target, TargetError};
+use crate::model::ImageFeatures;
+
+/// One request. Requests of one model run side by side on several threads; their forwards are gathered into batches.
+pub struct DeviceSession<'m> {
+    model: &'m DeviceModel,
+    /// Room in the card's caches; taken while the request lives.
+    lease: Option<Lease>,
+    membership: Option<Membership<'m, Work, Result<Outcome, DeviceError>>>,
+    /// Token ids; `-1 - n` stands for row `n` of the features.
+    ids: Vec<i32>,
+    positions: Vec<[i32; 3]>,
+    features: Vec<f32>,
+    /// What is to be added to a token's index in the cache to get its position, from the end of the prompt on.
+    shift: i32,
+    cached: usize,
+    /// Whether logits are read back with every forward, because sampling will ask for them.
+    with_logits: bool,
+    logits: Vec<f32>,
+}
+
+impl<'m> DeviceSession<'m> {
+    pub(super) fn new(
+        model: &'m DeviceModel,
+        lease: Lease,
+        prompt: &[u32],
+        image: &ImageFeatures,
+        with_logits: bool,
+    ) -> Self {
+        let (positions, next) = prompt_positions(prompt, model.image_token, image.grid);
+        let rows = image.rows.len() / model.hidden.max(1);
+        let mut features = 0..rows as i32;
+        let ids = prompt.iter().map(|&id| match (id == model.image_token).then(|| features.next()).flatten() {
+            Some(row) => -1 - row,
+            None => id as i32,
+        });
+        Self {
+            ids: ids.collect(),
+            positions,
+            features: image.rows.clone(),
+            shift: next as i32 - prompt.len() as i32,
+            lease: Some(lease),
+            membership: None,
+            cached: 0,
+            with_logits,
+            logits: Vec::new(),
+            model,
+        }
+    }
+
+    fn lease(&self) -> Result<&Lease, TargetError> {
+        self.lease.as_ref().ok_or_else(|| TargetError::new("the request has no room on the card"))
+    }
+
+    fn submit(&self, work: Work) -> Result<Outcome, DeviceError> {
+        let lost = || DeviceError::unfit("an internal error stopped the card's work".to_owned());
+        self.model.batcher.submit(work, |batch| self.model.run(batch)).unwrap_or_else(|| Err(lost()))
+    }
+
+    fn executor(&self) -> MutexGuard<'m, Executor> {
+        self.model.executor()
+    }
+}
+
+impl Target for DeviceSession<'_> {
+    fn prefill(&mut self) -> Result<Peak, TargetError> {
+        if self.ids.is_empty() {
+            return Err(TargetError::new("the checkpoint's chat template gives an empty prompt"));
+        }
+        self.membership = None;
+        let lease = self.lease()?;
+        let done = self
+            .executor()
+            .guarded(|executor| executor.prefill(lease, &self.ids, &self.positions, &self.features, self.with_logits));
+        let (peak, logits) = done.map_err(target)?;
+        self.cached = self.ids.len();
+        self.logits = logits;
+        self.membership = Some(self.model.batcher.join());
+        Ok(peak)
+    }
+
+    fn forward(&mut self, window: &[u32], mask: Mask) -> Result<Vec<Peak>, TargetError> {
+        let work = Work {
+            lease: self.lease()?.clone(),
+            cached: self.cached,
+            shift: self.shift,
+            ids: window.to_vec(),
+            mask,
+            round: None,
+            filler: 0,
+            with_logits: self.with_logits,
+        };
+        match self.submit(work).map_err(target)? {
+            Outcome::Peaks(peaks, logits) => {
+                self.cached += window.len();
+                self.logits = logits;
+                Ok(peaks)
+            }
+            Outcome::Round(_) => Err(TargetError::new("the card answered another question")),
+        }
+    }
+
+    fn round(&mut self, boundary: u32, drafter: Drafter) -> Result<Option<Fused>, TargetError> {
+        let window = drafter.block + 1;
+        let work = Work {
+            lease: self.lease()?.clone(),
+            cached: self.cached,
+            shift: self.shift,
+            ids: vec![boundary],
+            mask: Mask::Draft,
+            round: Some(window),
+            filler: drafter.mask,
+            with_logits: false,
+        };
+        match self.submit(work).map_err(target)? {
+            Outcome::Round(fused) => {
+                self.cached += 2 + fused.accepted; // the boundary, a0, the accepted drafts
+                Ok(Some(fused))
+            }
+            Outcome::Peaks(..) => Err(TargetError::new("the card answered another question")),
+        }
+    }
+
+    fn cached(&self) -> usize {
+        self.cached
+    }
+
+    fn truncate(&mut self, tokens: usize) {
+        self.cached = self.cached.min(tokens);
+    }
+
+    fn logits(&self, row: usize) -> &[f32] {
+        let vocab = self.model.vocabulary;
+        self.logits.get(row * vocab..(row + 1) * vocab).unwrap_or_default()
+    }
+}
+
+impl Drop for DeviceSession<'_> {
+    fn drop(&mut self) {
+        self.membership = None;
+        if let Some(lease) = self.lease.take() {
+            self.model.release(lease);
+        }
+    }
+}
+
+fn target(error: DeviceError) -> TargetError {
+    TargetError::new(error.to_string())
+}

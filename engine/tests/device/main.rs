@@ -1,0 +1,10 @@
+//! The model on a card. Where there is none, the device kernels run on this processor, compiled by a C++ compiler
+//! (`emulated`); where there is one, the same checks and the measurements run on it too (`card`, `speed`).
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![expect(clippy::print_stdout, reason = "what was measured, and what was skipped")]
+
+mod card;
+mod checks;
+mod emulated;
+mod speed;
