@@ -24,19 +24,24 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(made) => {
-            say(&made.display().to_string());
+            answer(&made);
             ExitCode::SUCCESS
         }
         Err(error) => {
-            say(&format!("xtask: {error}"));
+            complain(&error);
             ExitCode::FAILURE
         }
     }
 }
 
+#[expect(clippy::print_stdout, reason = "a developer's tool; scripts take the path from here")]
+fn answer(made: &Path) {
+    println!("{}", made.display());
+}
+
 #[expect(clippy::print_stderr, reason = "a developer's tool")]
-fn say(line: &str) {
-    eprintln!("{line}");
+fn complain(error: &io::Error) {
+    eprintln!("xtask: {error}");
 }
 
 /// The workspace's folder.
