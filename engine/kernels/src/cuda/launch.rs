@@ -225,3 +225,56 @@ impl RoundArguments {
         self.each("settle")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splits_fill_the_processors_and_leave_each_part_a_step() {
+        // Weight tiles of the published sizes times their splits: near 132 blocks, never more parts than steps.
+        assert_eq!((splits(4096, 1536), splits(1536, 2048), splits(1536, 4608)), (2, 6, 6));
+        assert_eq!((splits(59392, 1536), splits(64, 64), splits(64, 8), splits(64, 1 << 16)), (1, 1, 1, MAX_SPLITS));
+    }
+
+    #[test]
+    fn a_product_takes_the_tile_that_its_rows_need() {
+        let of = |rows, n| ProductArguments { rows, n, k: 64, splits: 1, ..Default::default() };
+        for (rows, kernel, blocks) in [
+            (1, "product_8", 1),
+            (9, "product_16", 1),
+            (33, "product_40", 1),
+            (41, "product_64", 1),
+            (594, "product_64", 10),
+        ] {
+            let launch = of(rows, 4096).window();
+            assert_eq!((launch.kernel, launch.grid), (kernel, [blocks, 64, 1]));
+            assert!(launch.shared <= SHARED_LIMIT);
+        }
+        // 8 row tiles by 8 weight tiles would leave half the processors idle.
+        assert_eq!(of(1000, 1024).bulk().kernel, "product_64");
+        assert_eq!((of(1000, 4096).bulk().kernel, of(1000, 4096).bulk().grid), ("product_bulk", [8, 32, 1]));
+        let halves = ProductArguments { epilogue: Epilogue::SwiGlu as i32, ..of(33, 4608) };
+        assert_eq!(halves.window().grid, [1, 144, 1]);
+    }
+
+    #[test]
+    fn attention_covers_every_pair_of_row_and_head() {
+        let of = |rows, window, chunks| AttentionArguments {
+            rows,
+            window,
+            heads: 16,
+            kv_heads: 8,
+            head_dim: 128,
+            chunks,
+            ..Default::default()
+        };
+        // 33 rows by two heads of a group are 66 pairs: five warps of 16 and one block.
+        let launch = of(66, 33, 9).launch();
+        assert_eq!((launch.grid, launch.block[0], launch.kernel), ([9, 8, 2], 160, "attention_128"));
+        let launch = of(1000, 1000, 1).launch();
+        assert_eq!((launch.grid, launch.block[0]), ([1, 8, 32], 128)); // 2000 pairs by 64
+        assert!(launch.shared <= SHARED_LIMIT);
+        assert_eq!((chunks(1), chunks(CHUNK), chunks(CHUNK + 1)), (1, 1, 2));
+    }
+}
