@@ -22,7 +22,7 @@ build() { # FOLDER: the test program and what it reads
 }
 
 run() { # FOLDER
-    export GRAVITYOCR_FIXTURES=$1/fixtures
+    export GRAVITYOCR_FIXTURES=$1/fixtures GRAVITYOCR_CARD=1
     nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || echo "nvidia-smi does not answer"
     local failed=0
     step() {

@@ -1,5 +1,7 @@
 //! Every word the window says, in one place, so that another language can be added.
 
+use engine::device::Device;
+
 /// Names and explanations of commands.
 pub(crate) mod command {
     use crate::window::command::Command;
@@ -301,14 +303,27 @@ pub(crate) const ENGINE_LOADING: &str = "Loading the checkpoint…";
 pub(crate) const ENGINE_FAILED: &str = "Checkpoint not usable";
 
 /// The status bar before the engine was needed.
-pub(crate) fn engine_asleep(checkpoint: Option<&std::path::Path>) -> String {
+pub(crate) fn engine_asleep(checkpoint: Option<&std::path::Path>, device: Device) -> String {
     let name = checkpoint.map_or_else(|| "gravity-nano".to_owned(), |path| path.display().to_string());
-    format!("{name} · CPU · loads when needed")
+    format!("{name} · {} · loads when needed", place(device))
 }
 
 /// The status bar when the engine is there.
 pub(crate) fn engine_ready(info: &engine::worker::EngineInfo) -> String {
-    format!("{} · CPU · {} · {}", info.checkpoint, info.kernel, run::count(info.threads, "thread"))
+    match info.device {
+        Device::Cpu => {
+            format!("{} · CPU · {} · {}", info.checkpoint, info.kernel, run::count(info.threads, "thread"))
+        }
+        card => format!("{} · {}", info.checkpoint, place(card)),
+    }
+}
+
+/// A device as the status line names it.
+fn place(device: Device) -> String {
+    match device {
+        Device::Cpu => "CPU".to_owned(),
+        card => card.to_string(),
+    }
 }
 
 /// How it decodes.

@@ -76,7 +76,7 @@ fn bandwidth(device: &DeviceModel) -> f64 {
 #[test]
 #[ignore = "a measurement"]
 fn the_published_sizes() {
-    if card::available().is_none() {
+    if !card::is_there() {
         return;
     }
     let (config, weights) = published();
@@ -200,7 +200,7 @@ fn bits(decoded: &Decoded) -> Vec<u32> {
 #[test]
 #[ignore = "a measurement"]
 fn the_bundled_checkpoint_on_the_sample() {
-    if card::available().is_none() {
+    if !card::is_there() {
         return;
     }
     let read = |device, decode| {

@@ -209,7 +209,9 @@ fn status(ui: &mut Ui, state: &State) {
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let text = match &state.engine {
-                EngineState::Asleep => strings::engine_asleep(state.settings.checkpoint.as_deref()),
+                EngineState::Asleep => {
+                    strings::engine_asleep(state.settings.checkpoint.as_deref(), state.settings.device)
+                }
                 EngineState::Loading => strings::ENGINE_LOADING.to_owned(),
                 EngineState::Ready(info) => strings::engine_ready(info),
                 EngineState::Failed(_) => strings::ENGINE_FAILED.to_owned(),
