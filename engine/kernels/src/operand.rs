@@ -35,7 +35,7 @@ pub(crate) const BLOCK: usize = 128;
 /// Words of a whole block.
 pub(crate) const BLOCK_WORDS: usize = BLOCK / 4;
 /// Numbers under which a pass over rows is not worth sharing between threads.
-pub(crate) const SHARE_FROM: usize = 1 << 16;
+pub(crate) const SHARE_FROM: usize = 1 << 14;
 
 /// Rows of activations, `[rows, width]`, as 32-bit words. Its memory is kept when it is filled again.
 #[derive(Clone, Debug)]

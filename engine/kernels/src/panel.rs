@@ -44,7 +44,8 @@ impl Arithmetic for Pairs {
     }
 }
 
-/// Memory that will be read next: rows of cache lines. A tile asks for [`Ahead::ROWS`] of them while it computes.
+/// Memory that will be read next: as many rows of cache lines as a panel has columns. A tile asks for [`Ahead::ROWS`] of
+/// them while it computes; what too few tiles would leave out is asked for while the panel is packed.
 #[derive(Clone, Copy)]
 pub(crate) struct Ahead {
     pub(crate) start: *const u8,
@@ -282,7 +283,8 @@ impl Stored for WideHalf {
     }
 }
 
-/// Transposes `elements` elements of each of `C * LANES` rows into a panel.
+/// Transposes `elements` elements of each of `C * LANES` rows into a panel, asking for what will be read next in the rows
+/// from `ask_from` on.
 ///
 /// # Safety
 /// The rows must be readable for `elements` elements, the panel writable for their words; `V`'s instruction set must be
@@ -293,17 +295,35 @@ pub(crate) unsafe fn pack<V: Vector, S: Stored, const C: usize>(
     rows: &[*const u8; MOST_COLUMNS],
     elements: usize,
     panel: *mut u32,
+    ahead: Ahead,
+    ask_from: usize,
 ) {
     let whole = elements / S::ELEMENTS;
     let step = C * V::LANES;
-    // SAFETY: as the caller's.
+    // SAFETY: as the caller's; prefetches may go anywhere.
     unsafe {
         for c in 0..C {
             let rows = rows.as_ptr().add(c * V::LANES);
             let panel = panel.add(c * V::LANES);
+            let asks = c * V::LANES >= ask_from;
+            // Line after line of one row after the other, as memory likes to be asked.
+            let lines = (whole * S::BYTES / 64).max(1);
+            let mut next = ahead.start.wrapping_add(c * V::LANES * ahead.stride);
+            let mut left = lines;
             let mut block = [V::splat_word(0); 16];
             let mut at = 0;
             while at + V::LANES <= whole {
+                if asks {
+                    for _ in 0..V::LANES * V::LANES * S::BYTES / 64 {
+                        V::prefetch(next);
+                        next = next.wrapping_add(64);
+                        left -= 1;
+                        if left == 0 {
+                            next = next.wrapping_add(ahead.stride.wrapping_sub(64 * lines));
+                            left = lines;
+                        }
+                    }
+                }
                 for i in 0..V::LANES {
                     block[i] = S::load::<V>((*rows.add(i)).add(at * S::BYTES));
                 }

@@ -61,8 +61,9 @@ unsafe impl Sync for Product<'_> {}
 /// One task of a product: these panels, these rows.
 pub(crate) type Run = unsafe fn(&Product<'_>, Range<usize>, Range<usize>);
 
-/// Words of a panel that are packed at a time: 64 columns of them are 64 KB.
-const SLICE: usize = 256;
+/// Most words of a panel that are packed at a time: 64 columns of them are 256 KB, which second-level caches hold. Long
+/// slices read longer runs of the weights' rows, which memory likes.
+const SLICE: usize = 1024;
 /// Multiply-adds under which a product is not worth sharing between threads.
 const SHARE_FROM: usize = 1 << 20;
 /// Rows that are worth packing a panel twice for.
@@ -148,10 +149,11 @@ pub(crate) unsafe fn task<V: Vector, const C: usize>(product: &Product<'_>, pane
     SCRATCH.set(scratch);
 }
 
-/// Calls a tile function for the number of rows that are left, at most [`TILE_ROWS`].
+/// Calls a tile function for some of the rows that are left, evenly shared between as few tiles as [`TILE_ROWS`] allows: a
+/// small last tile would wait for its own sums.
 macro_rules! by_rows {
     ($left:expr, $R:ident, $call:expr) => {
-        match $left {
+        match $left.div_ceil($left.div_ceil(TILE_ROWS)) {
             1 => {
                 const $R: usize = 1;
                 $call
@@ -192,7 +194,8 @@ unsafe fn multiply<V: Vector, A: Arithmetic, S: Stored, const C: usize>(
 ) {
     let Product { x, w, .. } = *product;
     let columns = C * V::LANES;
-    let step = SLICE * S::ELEMENTS;
+    let words = w.inner().div_ceil(S::ELEMENTS);
+    let step = words.div_ceil(words.div_ceil(SLICE)) * S::ELEMENTS;
     let mut starts = [std::ptr::null(); MOST_COLUMNS];
     for (column, start) in starts.iter_mut().take(columns).enumerate() {
         *start = w.row(w.source(columns, panel, column)).as_ptr();
@@ -209,13 +212,14 @@ unsafe fn multiply<V: Vector, A: Arithmetic, S: Stored, const C: usize>(
             for start in from.iter_mut().take(columns) {
                 *start = start.add(offset);
             }
-            pack::<V, S, C>(&from, elements, slice);
             // The next slice of these rows, or the start of the rows after them.
             let start = match at + elements < w.inner() {
                 true => starts[0].wrapping_add(offset + words * S::BYTES),
                 false => starts[0].wrapping_add(columns * stride),
             };
             let mut ahead = Ahead { start, stride };
+            let asked_by_tiles = rows.len().div_ceil(TILE_ROWS) * Ahead::ROWS;
+            pack::<V, S, C>(&from, elements, slice, ahead, asked_by_tiles);
             let mut row = rows.start;
             while row < rows.end {
                 let to = sums.add((row - rows.start) * columns);
