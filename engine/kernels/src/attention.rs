@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::cache::KeyValues;
 use crate::operand::{Format, Operand};
-use crate::panel::{Ahead, Arithmetic, MOST_COLUMNS, Pairs, Singles, TILE_ROWS, tile};
+use crate::panel::{Arithmetic, MOST_COLUMNS, Pairs, Singles, TILE_ROWS, tile};
 use crate::product::by_rows;
 use crate::sharing::threads;
 use crate::simd::Vector;
@@ -148,7 +148,6 @@ unsafe fn rows<V: Vector, A: Arithmetic, const R: usize, const C: usize>(
     let columns = C * V::LANES;
     let per_word = cache.format().per_word();
     let (key_words, value_words) = (cache.key_words(), cache.value_words());
-    let nothing_ahead = Ahead { start: std::ptr::null(), stride: 0 };
     let mut visible = [0; R];
     let mut q = [queries.words().as_ptr(); R];
     let mut most = 0;
@@ -166,7 +165,7 @@ unsafe fn rows<V: Vector, A: Arithmetic, const R: usize, const C: usize>(
         for panel in 0..panels {
             let from = keys.add(panel * key_words * columns);
             let to = scores.add(panel * R * columns);
-            tile::<V, A, R, C, false>(q, from, columns, key_words, to, true, nothing_ahead);
+            tile::<V, A, R, C>(q, from, columns, key_words, to, true, &[]);
         }
         // Softmax of the visible prefix; what is behind it, up to the longest prefix of the tile, counts zero.
         let words = most.div_ceil(per_word);
@@ -181,7 +180,7 @@ unsafe fn rows<V: Vector, A: Arithmetic, const R: usize, const C: usize>(
         let values = cache.values(task.head).as_ptr();
         for column in (0..cache.head_dim()).step_by(columns) {
             let sums = scores; // no longer needed
-            tile::<V, A, R, C, false>(p, values.add(column), value_words, words, sums, true, nothing_ahead);
+            tile::<V, A, R, C>(p, values.add(column), value_words, words, sums, true, &[]);
             let count = columns.min(cache.head_dim() - column);
             for r in 0..R {
                 let to = task.out.add(task.query(pair + r) * cache.head_dim() + column);

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::Kernel;
 use crate::memory::{Dtype, Tensor};
-use crate::operand::{BLOCK, Format, scale_of};
+use crate::operand::{BLOCK, Format, round_to_low_byte, scale_of};
 use crate::panel::MOST_COLUMNS;
 
 /// Weights `[outer, inner]`, with or without a bias.
@@ -137,12 +137,21 @@ impl Matrix {
         }
     }
 
-    /// The stored bytes of a row.
-    pub(crate) fn row(&self, row: usize) -> &[u8] {
-        let part = self.parts.iter().rev().find(|part| part.start <= row);
+    /// Where the stored rows start that are the columns of a panel.
+    pub(crate) fn starts(&self, columns: usize, panel: usize) -> [*const u8; MOST_COLUMNS] {
+        let mut starts = [std::ptr::null(); MOST_COLUMNS];
         let bytes = self.inner * self.dtype.size();
-        part.and_then(|part| part.tensor.data.as_slice().get((row - part.start) * bytes..)?.get(..bytes))
-            .unwrap_or_default()
+        for part in &self.parts {
+            let rows = part.tensor.data.as_slice();
+            for (column, start) in starts.iter_mut().take(columns).enumerate() {
+                let row = self.source(columns, panel, column);
+                if let Some(row) = row.checked_sub(part.start).and_then(|row| rows.get(row * bytes..(row + 1) * bytes))
+                {
+                    *start = row.as_ptr();
+                }
+            }
+        }
+        starts
     }
 
     /// The words of a quantised panel.
@@ -169,9 +178,8 @@ impl Matrix {
                     for (k, four) in block.chunks(4).enumerate() {
                         let mut bytes = [0u8; 4];
                         for (byte, v) in bytes.iter_mut().zip(four) {
-                            let q = (v * inverse).round_ties_even() as i32;
-                            sum += q;
-                            *byte = q as i8 as u8;
+                            *byte = round_to_low_byte(v * inverse) as u8;
+                            sum += i32::from(*byte as i8);
                         }
                         panel[at + k * columns + column] = u32::from_le_bytes(bytes);
                     }

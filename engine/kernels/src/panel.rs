@@ -44,26 +44,13 @@ impl Arithmetic for Pairs {
     }
 }
 
-/// Memory that will be read next: as many rows of cache lines as a panel has columns. A tile asks for [`Ahead::ROWS`] of
-/// them while it computes; what too few tiles would leave out is asked for while the panel is packed.
-#[derive(Clone, Copy)]
-pub(crate) struct Ahead {
-    pub(crate) start: *const u8,
-    /// Bytes from row to row.
-    pub(crate) stride: usize,
-}
-
-impl Ahead {
-    pub(crate) const ROWS: usize = 16;
-
-    /// What the next tile has to ask for.
-    pub(crate) fn next(self) -> Self {
-        Self { start: self.start.wrapping_add(Self::ROWS * self.stride), ..self }
-    }
-}
+/// Rows of what will be read next that a tile asks memory for while it computes. What too few tiles leave out is asked for
+/// while the panel is packed.
+pub(crate) const ASKED_ROWS: usize = 16;
 
 /// `R` rows of `words` words against a panel of `C` registers of columns, added to `sums` (`[R, C * LANES]`) or, when
-/// `fresh`, put there. `step`: words from one word of the panel to the next.
+/// `fresh`, put there. `step`: words from one word of the panel to the next. `ahead`: where at most [`ASKED_ROWS`] rows start
+/// that will be read next, as long as the panel's slice.
 ///
 /// # Safety
 /// The pointers must be valid for that; `V`'s instruction set must be present.
@@ -73,14 +60,14 @@ impl Ahead {
     clippy::too_many_arguments,
     reason = "the innermost loop, unrolled over constants"
 )]
-pub(crate) unsafe fn tile<V: Vector, A: Arithmetic, const R: usize, const C: usize, const AHEAD: bool>(
+pub(crate) unsafe fn tile<V: Vector, A: Arithmetic, const R: usize, const C: usize>(
     x: [*const u32; R],
     panel: *const u32,
     step: usize,
     words: usize,
     sums: *mut f32,
     fresh: bool,
-    ahead: Ahead,
+    ahead: &[*const u8],
 ) {
     // SAFETY: as the caller's; prefetches may go anywhere.
     unsafe {
@@ -95,14 +82,15 @@ pub(crate) unsafe fn tile<V: Vector, A: Arithmetic, const R: usize, const C: usi
         let mut w = [V::splat_word(0); C];
         let mut column = panel;
         let mut at = 0;
-        let mut line = ahead.start;
-        // As many words as there are lines in a row of what comes next, for each of those rows.
-        let share = words.div_ceil(Ahead::ROWS);
+        // As many words as there are cache lines in a row of what comes next, for each of those rows.
+        let share = words.div_ceil(ASKED_ROWS);
+        let mut row = 0;
         while at < words {
-            let end = if AHEAD { (at + share).min(words) } else { words };
-            let mut next = line;
+            let asks = row < ahead.len();
+            let end = if asks { (at + share).min(words) } else { words };
+            let mut next = if asks { *ahead.get_unchecked(row) } else { std::ptr::null() };
             while at < end {
-                if AHEAD {
+                if asks {
                     V::prefetch(next);
                     next = next.wrapping_add(64);
                 }
@@ -118,7 +106,7 @@ pub(crate) unsafe fn tile<V: Vector, A: Arithmetic, const R: usize, const C: usi
                 column = column.add(step);
                 at += 1;
             }
-            line = line.wrapping_add(ahead.stride);
+            row += 1;
         }
         for r in 0..R {
             for c in 0..C {
@@ -128,35 +116,36 @@ pub(crate) unsafe fn tile<V: Vector, A: Arithmetic, const R: usize, const C: usi
     }
 }
 
-/// As [`tile`] for one block of 8-bit integers: `words` panel words of four weights, then a scale (f32) and a correction
-/// (i32) for each column. The activations are unsigned with a zero of 128, which the correction takes out again.
+/// As [`tile`] for one block of 8-bit integers, added to `sums`: `words` panel words of four weights, then a scale (f32)
+/// and a correction (i32) for each column. The activations are unsigned with a zero of 128, which the correction takes out
+/// again.
 ///
 /// # Safety
 /// As [`tile`].
 #[inline(always)]
-#[expect(clippy::needless_range_loop, clippy::too_many_arguments, reason = "as above")]
+#[expect(clippy::needless_range_loop, reason = "unrolled over constants")]
 pub(crate) unsafe fn tile_bytes<V: Vector, const R: usize, const C: usize>(
     x: [*const u32; R],
     scales: [f32; R],
     block: *const u32,
     words: usize,
     sums: *mut f32,
-    fresh: bool,
-    ahead: Ahead,
+    ahead: *const u8,
 ) {
     // SAFETY: as the caller's; prefetches may go anywhere.
     unsafe {
         let (column_scales, corrections) = block_ends::<V, C>(block, words);
+        let mut w = [V::splat_word(0); C];
         let mut acc = [[V::load_ints(corrections); C]; R];
         for r in 0..R {
             for c in 0..C {
                 acc[r][c] = V::load_ints(corrections.add(c * V::LANES));
             }
         }
-        let mut w = [V::splat_word(0); C];
         let mut column = block;
-        let mut next = ahead.start;
-        for at in 0..words {
+        let mut next = ahead;
+        let mut at = 0;
+        while at < words {
             V::prefetch(next);
             next = next.wrapping_add(64);
             for c in 0..C {
@@ -169,13 +158,14 @@ pub(crate) unsafe fn tile_bytes<V: Vector, const R: usize, const C: usize>(
                 }
             }
             column = column.add(C * V::LANES);
+            at += 1;
         }
         for r in 0..R {
+            let scale = V::splat(scales[r]);
             for c in 0..C {
-                let scale = V::load(column_scales.add(c * V::LANES)).mul(V::splat(scales[r]));
                 let to = sums.add((r * C + c) * V::LANES);
-                let before = if fresh { V::splat(0.0) } else { V::load(to) };
-                V::from_ints(acc[r][c]).mul_add(scale, before).store(to);
+                let scale = V::load(column_scales.add(c * V::LANES)).mul(scale);
+                V::from_ints(acc[r][c]).mul_add(scale, V::load(to)).store(to);
             }
         }
     }
@@ -283,8 +273,8 @@ impl Stored for WideHalf {
     }
 }
 
-/// Transposes `elements` elements of each of `C * LANES` rows into a panel, asking for what will be read next in the rows
-/// from `ask_from` on.
+/// Transposes `elements` elements of each of `C * LANES` rows into a panel. `ahead`: where as many rows start that will be
+/// read next, of which memory is asked for those from `ask_from` on.
 ///
 /// # Safety
 /// The rows must be readable for `elements` elements, the panel writable for their words; `V`'s instruction set must be
@@ -295,7 +285,7 @@ pub(crate) unsafe fn pack<V: Vector, S: Stored, const C: usize>(
     rows: &[*const u8; MOST_COLUMNS],
     elements: usize,
     panel: *mut u32,
-    ahead: Ahead,
+    ahead: &[*const u8; MOST_COLUMNS],
     ask_from: usize,
 ) {
     let whole = elements / S::ELEMENTS;
@@ -304,27 +294,16 @@ pub(crate) unsafe fn pack<V: Vector, S: Stored, const C: usize>(
     unsafe {
         for c in 0..C {
             let rows = rows.as_ptr().add(c * V::LANES);
+            let ahead = ahead.as_ptr().add(c * V::LANES);
             let panel = panel.add(c * V::LANES);
             let asks = c * V::LANES >= ask_from;
-            // Line after line of one row after the other, as memory likes to be asked.
-            let lines = (whole * S::BYTES / 64).max(1);
-            let mut next = ahead.start.wrapping_add(c * V::LANES * ahead.stride);
-            let mut left = lines;
             let mut block = [V::splat_word(0); 16];
             let mut at = 0;
             while at + V::LANES <= whole {
-                if asks {
-                    for _ in 0..V::LANES * V::LANES * S::BYTES / 64 {
-                        V::prefetch(next);
-                        next = next.wrapping_add(64);
-                        left -= 1;
-                        if left == 0 {
-                            next = next.wrapping_add(ahead.stride.wrapping_sub(64 * lines));
-                            left = lines;
-                        }
-                    }
-                }
                 for i in 0..V::LANES {
+                    if asks {
+                        V::prefetch((*ahead.add(i)).wrapping_add(at * S::BYTES));
+                    }
                     block[i] = S::load::<V>((*rows.add(i)).add(at * S::BYTES));
                 }
                 let columns = V::transpose(block);

@@ -14,8 +14,8 @@ use crate::matrix::Matrix;
 use crate::memory::Dtype;
 use crate::operand::{BLOCK, BLOCK_WORDS, Format, Operand, bf16_bits};
 use crate::panel::{
-    Ahead, Arithmetic, Brain, Float, MOST_COLUMNS, Pairs, Singles, Stored, TILE_ROWS, WideBrain, WideHalf, pack, tile,
-    tile_bytes,
+    ASKED_ROWS, Arithmetic, Brain, Float, MOST_COLUMNS, Pairs, Singles, Stored, TILE_ROWS, WideBrain, WideHalf, pack,
+    tile, tile_bytes,
 };
 use crate::sharing::threads;
 use crate::simd::Vector;
@@ -196,11 +196,9 @@ unsafe fn multiply<V: Vector, A: Arithmetic, S: Stored, const C: usize>(
     let columns = C * V::LANES;
     let words = w.inner().div_ceil(S::ELEMENTS);
     let step = words.div_ceil(words.div_ceil(SLICE)) * S::ELEMENTS;
-    let mut starts = [std::ptr::null(); MOST_COLUMNS];
-    for (column, start) in starts.iter_mut().take(columns).enumerate() {
-        *start = w.row(w.source(columns, panel, column)).as_ptr();
-    }
-    let stride = w.inner() * S::BYTES / S::ELEMENTS;
+    let starts = w.starts(columns, panel);
+    let after = w.starts(columns, panel + 1);
+    let asked_by_tiles = rows.len().div_ceil(TILE_ROWS) * ASKED_ROWS;
     let mut at = 0;
     // SAFETY: as the caller's; all offsets stay inside the rows, the slice and the sums.
     unsafe {
@@ -208,32 +206,32 @@ unsafe fn multiply<V: Vector, A: Arithmetic, S: Stored, const C: usize>(
             let elements = step.min(w.inner() - at);
             let words = elements.div_ceil(S::ELEMENTS);
             let offset = at / S::ELEMENTS * S::BYTES;
-            let mut from = starts;
-            for start in from.iter_mut().take(columns) {
-                *start = start.add(offset);
+            // What will be read next: the next slice of these rows, or the start of the next panel's.
+            let (mut from, mut ahead) = (starts, after);
+            let last = at + elements == w.inner();
+            for column in 0..columns {
+                from[column] = starts[column].add(offset);
+                if !last {
+                    ahead[column] = from[column].wrapping_add(words * S::BYTES);
+                }
             }
-            // The next slice of these rows, or the start of the rows after them.
-            let start = match at + elements < w.inner() {
-                true => starts[0].wrapping_add(offset + words * S::BYTES),
-                false => starts[0].wrapping_add(columns * stride),
-            };
-            let mut ahead = Ahead { start, stride };
-            let asked_by_tiles = rows.len().div_ceil(TILE_ROWS) * Ahead::ROWS;
-            pack::<V, S, C>(&from, elements, slice, ahead, asked_by_tiles);
+            pack::<V, S, C>(&from, elements, slice, &ahead, asked_by_tiles);
             let mut row = rows.start;
+            let mut asked = 0;
             while row < rows.end {
                 let to = sums.add((row - rows.start) * columns);
                 let x = x.words().as_ptr().add(row * x.stride() + at / S::ELEMENTS);
+                let asks = &ahead[asked.min(columns)..(asked + ASKED_ROWS).min(columns)];
                 let count = by_rows!(rows.end - row, R, {
                     let mut from = [x; R];
                     for (r, from) in from.iter_mut().enumerate() {
                         *from = x.add(r * product.x.stride());
                     }
-                    tile::<V, A, R, C, true>(from, slice, columns, words, to, at == 0, ahead);
+                    tile::<V, A, R, C>(from, slice, columns, words, to, at == 0, asks);
                     R
                 });
                 row += count;
-                ahead = ahead.next();
+                asked += ASKED_ROWS;
             }
             at += elements;
         }
@@ -252,6 +250,8 @@ unsafe fn multiply_bytes<V: Vector, const C: usize>(
     let columns = C * V::LANES;
     let blocks = w.inner().div_ceil(BLOCK);
     let panel = w.panel(panel).as_ptr();
+    // SAFETY: the sums hold the task's rows.
+    unsafe { std::ptr::write_bytes(sums, 0, rows.len() * columns) };
     let mut start = 0;
     for block in 0..blocks {
         let words = BLOCK.min(w.inner() - block * BLOCK).div_ceil(4);
@@ -270,8 +270,7 @@ unsafe fn multiply_bytes<V: Vector, const C: usize>(
                         from[r] = x_words.add(r * x.stride());
                         scales[r] = *x_scales.add(r * blocks);
                     }
-                    let ahead = Ahead { start: ahead, stride: 0 };
-                    tile_bytes::<V, R, C>(from, scales, panel.add(start), words, to, block == 0, ahead);
+                    tile_bytes::<V, R, C>(from, scales, panel.add(start), words, to, ahead);
                     R
                 });
                 row += count;

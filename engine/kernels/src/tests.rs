@@ -334,7 +334,7 @@ fn peaks_take_the_first_of_equals_and_skip_nan() {
 #[test]
 fn numbers_that_no_scale_fits_are_zero() {
     for kernel in Kernel::available() {
-        for (x, sum) in [([f32::NAN, 1.0], 1.0), ([f32::INFINITY, 1.0], 0.0), ([1e-42, 1e-44], 0.0)] {
+        for (x, sum) in [([f32::NAN, 1.0], 0.0), ([f32::INFINITY, 1.0], 0.0), ([1e-42, 1e-44], 0.0)] {
             let x = operand(&kernel, Format::Int8, 2, &x);
             let mut y = [f32::NAN];
             kernel.product(&x, &matrix(&kernel, Format::Int8, Dtype::F32, 1, &[1.0, 1.0], None), &mut y);
