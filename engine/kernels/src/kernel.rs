@@ -80,6 +80,10 @@ impl Kernel {
                 kernels.push(kernel!("avx2", crate::simd::avx2::Avx2, "avx2,fma,f16c"));
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            kernels.push(kernel!("neon", crate::simd::neon::Neon, "neon"));
+        }
         kernels.push(kernel!("portable", Portable));
         kernels
     }
