@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use kernels::Kernel;
+use kernels::{Format, Kernel};
 
 use super::Model;
 use super::image_processor::ImageProcessor;
@@ -33,22 +33,21 @@ fn fresh_checkpoints_agree_with_the_reference() {
         let info = json(&case.join("case.json"));
         let checkpoint = Checkpoint::open(&folder.join(info["model"].as_str().unwrap())).unwrap();
         for kernel in Kernel::available() {
-            agrees(&checkpoint, &case, kernel);
+            for format in [Format::F32, Format::Bf16] {
+                agrees(&checkpoint, &case, kernel, format);
+            }
         }
     }
 }
 
-/// One case on one kernel.
-fn agrees(checkpoint: &Checkpoint, case: &Path, kernel: Kernel) {
+/// One case on one kernel in one number format.
+fn agrees(checkpoint: &Checkpoint, case: &Path, kernel: Kernel, format: Format) {
     let (info, golden) = (json(&case.join("case.json")), Golden::read(case));
-    let name = format!("{} {}", info["model"].as_str().unwrap(), kernel.name());
-    let model = Model::load(checkpoint, kernel).unwrap();
-    // Of f32 weights: the fixtures' tolerance, which is for logits of this deviation. Of bf16 weights no more is asked
-    // than the reference gives when it computes in bf16.
-    let allowed = |key: &str| {
-        let half = info["stored"] == "bfloat16";
-        if half { info[key].as_f64().unwrap() as f32 } else { 2e-4 }
-    };
+    let name = format!("{} {} {format:?}", info["model"].as_str().unwrap(), kernel.name());
+    let model = Model::load(checkpoint, kernel, format).unwrap();
+    // In f32: the fixtures' tolerance, which is for logits of this deviation. In bf16 no more is asked than the reference
+    // gives when it computes in bf16.
+    let allowed = |key: &str| if format == Format::F32 { 2e-4 } else { info[key].as_f64().unwrap() as f32 };
     let (tolerance, rms_tolerance) = (allowed("bf16_error"), allowed("bf16_rms_error"));
     let (mut worst, mut squares, mut count) = (0.0f32, 0.0f64, 0usize);
     let mut check = |what: &str, got: &[f32], want: &[f32]| {
@@ -69,26 +68,28 @@ fn agrees(checkpoint: &Checkpoint, case: &Path, kernel: Kernel) {
     let vocab = checkpoint.config.text.vocab_size;
     let greedy = golden.ids("greedy_ids");
     let mut session = model.session(&prompt, &image);
-    let mut peak = session.prefill().unwrap();
+    session.keep_logits(true);
+    let mut peaks = vec![session.prefill().unwrap()];
     for (step, (&id, want)) in greedy.iter().zip(golden.get("greedy_logits").chunks_exact(vocab)).enumerate() {
         check("greedy_logits", session.logits(0), want);
         let second =
             want.iter().enumerate().filter(|&(at, _)| at != id as usize).map(|(_, &v)| v).fold(f32::MIN, f32::max);
         if want[id as usize] - second > 2.0 * tolerance {
-            assert_eq!(peak.id, id, "{name}: token {step}");
+            assert_eq!(peaks[0].id, id, "{name}: token {step}");
         }
-        peak = session.forward(&[id], Mask::Causal).unwrap()[0];
+        session.forward(&[id], Mask::Causal, &mut peaks).unwrap();
     }
 
     for (k, state) in info["forced"].as_array().unwrap().iter().enumerate() {
         session.prefill().unwrap();
         let committed: Vec<u32> = numbers(&state["committed"]);
         if !committed.is_empty() {
-            session.forward(&committed, Mask::Causal).unwrap();
+            session.forward(&committed, Mask::Causal, &mut peaks).unwrap();
         }
         for (kind, mask) in [("draft", Mask::Draft), ("verify", Mask::Causal)] {
             let past = session.cached();
-            session.forward(&numbers::<u32>(&state[format!("{kind}_window")]), mask).unwrap();
+            let window: Vec<u32> = numbers(&state[format!("{kind}_window")]);
+            session.forward(&window, mask, &mut peaks).unwrap();
             let logits = format!("{kind}_logits_{k}");
             for (row, want) in golden.get(&logits).chunks_exact(vocab).enumerate() {
                 check(&format!("{logits} row {row}"), session.logits(row), want);

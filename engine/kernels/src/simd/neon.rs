@@ -1,5 +1,4 @@
-//! Four lanes with NEON, which every 64-bit Arm processor has. No instruction beyond the first version of the
-//! architecture is used: bf16 and 8-bit products are made of wider ones.
+//! Four lanes with NEON, which every 64-bit Arm processor has; with BF16 and I8MM where they are present.
 
 use std::arch::aarch64::*;
 use std::arch::asm;
@@ -8,8 +7,10 @@ use half::{bf16, f16};
 
 use super::Vector;
 
+/// `DOTS`: with the instructions for products of bf16 pairs (BFDOT) and of bytes (USDOT). Without them those products
+/// are made of wider ones.
 #[derive(Clone, Copy)]
-pub(crate) struct Neon(float32x4_t);
+pub(crate) struct Neon<const DOTS: bool>(float32x4_t);
 
 /// The upper and the lower bf16 of every word as f32.
 #[inline(always)]
@@ -21,10 +22,12 @@ unsafe fn halves(words: uint32x4_t) -> (float32x4_t, float32x4_t) {
     }
 }
 
-// Every method's safety is the trait's: the caller knows that NEON is present and pointers valid.
+// Every method's safety is the trait's: the caller knows that the instructions are present and pointers valid.
 #[allow(clippy::undocumented_unsafe_blocks)]
-impl Vector for Neon {
+impl<const DOTS: bool> Vector for Neon<DOTS> {
     const LANES: usize = 4;
+    type Words = uint32x4_t;
+    type Ints = int32x4_t;
     #[inline(always)]
     unsafe fn splat(x: f32) -> Self {
         Self(unsafe { vdupq_n_f32(x) })
@@ -44,6 +47,17 @@ impl Vector for Neon {
     #[inline(always)]
     unsafe fn store(self, p: *mut f32) {
         unsafe { vst1q_f32(p, self.0) }
+    }
+    #[inline(always)]
+    unsafe fn store_bf16(self, p: *mut bf16) {
+        unsafe {
+            let bits = vreinterpretq_u32_f32(self.0);
+            let odd = vandq_u32(vshrq_n_u32::<16>(bits), vdupq_n_u32(1));
+            let rounded = vaddq_u32(bits, vaddq_u32(odd, vdupq_n_u32(0x7fff)));
+            let quiet = vorrq_u32(bits, vdupq_n_u32(0x0040_0000));
+            let is_number = vceqq_f32(self.0, self.0);
+            vst1_u16(p.cast(), vshrn_n_u32::<16>(vbslq_u32(is_number, rounded, quiet)))
+        }
     }
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
@@ -90,58 +104,32 @@ impl Vector for Neon {
         // Pairs first: (0 + 1) + (2 + 3).
         unsafe { vaddvq_f32(self.0) }
     }
-}
-
-/// Words: 32 bits that hold one f32, two bf16 or four 8-bit integers, the earlier element in the lower bits.
-// As above.
-#[cfg_attr(not(test), expect(dead_code, reason = "products over packed words are not written yet"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
-impl Neon {
-    /// Writes bfloat16 values, rounded to nearest, ties to even.
     #[inline(always)]
-    pub(crate) unsafe fn store_bf16(self, p: *mut bf16) {
-        unsafe {
-            let bits = vreinterpretq_u32_f32(self.0);
-            let odd = vandq_u32(vshrq_n_u32::<16>(bits), vdupq_n_u32(1));
-            let rounded = vaddq_u32(bits, vaddq_u32(odd, vdupq_n_u32(0x7fff)));
-            let quiet = vorrq_u32(bits, vdupq_n_u32(0x0040_0000));
-            let is_number = vceqq_f32(self.0, self.0);
-            vst1_u16(p.cast(), vshrn_n_u32::<16>(vbslq_u32(is_number, rounded, quiet)))
-        }
-    }
-    /// The largest lane.
-    #[inline(always)]
-    pub(crate) unsafe fn reduce_max(self) -> f32 {
+    unsafe fn reduce_max(self) -> f32 {
         unsafe { vmaxnmvq_f32(self.0) }
     }
-    /// Reads four words.
     #[inline(always)]
-    pub(crate) unsafe fn load_words(p: *const u32) -> uint32x4_t {
+    unsafe fn load_words(p: *const u32) -> uint32x4_t {
         unsafe { vld1q_u32(p) }
     }
-    /// Writes four words.
     #[inline(always)]
-    pub(crate) unsafe fn store_words(words: uint32x4_t, p: *mut u32) {
+    unsafe fn store_words(words: uint32x4_t, p: *mut u32) {
         unsafe { vst1q_u32(p, words) }
     }
-    /// The word in every lane.
     #[inline(always)]
-    pub(crate) unsafe fn splat_word(word: u32) -> uint32x4_t {
+    unsafe fn splat_word(word: u32) -> uint32x4_t {
         unsafe { vdupq_n_u32(word) }
     }
-    /// The same bits as floats.
     #[inline(always)]
-    pub(crate) unsafe fn from_words(words: uint32x4_t) -> Self {
+    unsafe fn from_words(words: uint32x4_t) -> Self {
         Self(unsafe { vreinterpretq_f32_u32(words) })
     }
-    /// The same bits as words.
     #[inline(always)]
-    pub(crate) unsafe fn to_words(self) -> uint32x4_t {
+    unsafe fn to_words(self) -> uint32x4_t {
         unsafe { vreinterpretq_u32_f32(self.0) }
     }
-    /// Rows become columns, of the first four.
     #[inline(always)]
-    pub(crate) unsafe fn transpose(rows: [uint32x4_t; 16]) -> [uint32x4_t; 16] {
+    unsafe fn transpose(rows: [uint32x4_t; 16]) -> [uint32x4_t; 16] {
         let mut out = rows;
         unsafe {
             // Even and odd words of two rows, then halves of both.
@@ -160,22 +148,36 @@ impl Neon {
         }
         out
     }
-    /// `acc + a.0 * b.0 + a.1 * b.1` over pairs of bf16, the pair in the lower bits first, both steps fused.
     #[inline(always)]
-    pub(crate) unsafe fn dot_bf16(acc: Self, a: uint32x4_t, b: uint32x4_t) -> Self {
+    unsafe fn dot_bf16(acc: Self, a: uint32x4_t, b: uint32x4_t) -> Self {
+        if DOTS {
+            // There is no stable intrinsic.
+            let mut sum = acc.0;
+            unsafe {
+                asm!("bfdot {sum:v}.4s, {a:v}.8h, {b:v}.8h", sum = inout(vreg) sum, a = in(vreg) a, b = in(vreg) b,
+                    options(pure, nomem, nostack, preserves_flags));
+            }
+            return Self(sum);
+        }
         Self(unsafe {
             let ((upper_a, lower_a), (upper_b, lower_b)) = (halves(a), halves(b));
             vfmaq_f32(vfmaq_f32(acc.0, lower_a, lower_b), upper_a, upper_b)
         })
     }
-    /// Reads four integers.
     #[inline(always)]
-    pub(crate) unsafe fn load_ints(p: *const i32) -> int32x4_t {
+    unsafe fn load_ints(p: *const i32) -> int32x4_t {
         unsafe { vld1q_s32(p) }
     }
-    /// `acc` plus the four products of unsigned bytes of `a` with signed bytes of `b`; exact.
     #[inline(always)]
-    pub(crate) unsafe fn dot_bytes(acc: int32x4_t, a: uint32x4_t, b: uint32x4_t) -> int32x4_t {
+    unsafe fn dot_bytes(acc: int32x4_t, a: uint32x4_t, b: uint32x4_t) -> int32x4_t {
+        if DOTS {
+            let mut sum = acc;
+            unsafe {
+                asm!("usdot {sum:v}.4s, {a:v}.16b, {b:v}.16b", sum = inout(vreg) sum, a = in(vreg) a, b = in(vreg) b,
+                    options(pure, nomem, nostack, preserves_flags));
+            }
+            return sum;
+        }
         unsafe {
             // The even and the odd bytes as 16-bit numbers. A product fits: it is between -128 * 255 and 127 * 255.
             let (a, b) = (vreinterpretq_u16_u32(a), vreinterpretq_s16_u32(b));
@@ -188,14 +190,12 @@ impl Neon {
             vpadalq_s16(sum, vmulq_s16(odd_a, odd_b))
         }
     }
-    /// The integers as floats, rounded to nearest.
     #[inline(always)]
-    pub(crate) unsafe fn from_ints(ints: int32x4_t) -> Self {
+    unsafe fn from_ints(ints: int32x4_t) -> Self {
         Self(unsafe { vcvtq_f32_s32(ints) })
     }
-    /// Asks for a cache line at `p`, which may be any address.
     #[inline(always)]
-    pub(crate) unsafe fn prefetch(p: *const u8) {
+    unsafe fn prefetch(p: *const u8) {
         // There is no stable intrinsic. A hint, which any address may be given to.
         unsafe { asm!("prfm pldl2keep, [{p}]", p = in(reg) p, options(nostack, preserves_flags, readonly)) }
     }

@@ -4,8 +4,10 @@
 
 use half::{bf16, f16};
 
-use super::{Neon, Vector};
+use super::Vector;
 
+/// What every processor has; the other one differs in two methods.
+type Neon = super::Neon<false>;
 type Lanes = [f32; 4];
 
 /// Repeatable bits of every kind.
@@ -160,8 +162,52 @@ fn pairs_of_brain_numbers_are_two_fused_steps() {
     }
 }
 
+#[target_feature(enable = "neon,bf16")]
+unsafe fn bfdot(acc: Lanes, a: [u32; 4], b: [u32; 4]) -> Lanes {
+    type Dots = super::Neon<true>;
+    let mut out = [0.0; 4];
+    unsafe {
+        let (a, b) = (Dots::load_words(a.as_ptr()), Dots::load_words(b.as_ptr()));
+        Dots::dot_bf16(Dots::load(acc.as_ptr()), a, b).store(out.as_mut_ptr());
+    }
+    out
+}
+
+#[test]
+fn the_instruction_for_pairs_rounds_to_the_last_bits() {
+    if !std::arch::is_aarch64_feature_detected!("bf16") {
+        return;
+    }
+    let mut random = Bits(6);
+    let near_one = |w: u32| w & 0x80ff_80ff | 0x3f00_3f00;
+    for _ in 0..20_000 {
+        let (a, b) = (random.words().map(near_one), random.words().map(near_one));
+        let acc = random.words().map(|w| (w as i32) as f32 / 2f32.powi(31));
+        let got = unsafe { bfdot(acc, a, b) };
+        for i in 0..4 {
+            let value = |w: u32| f64::from(f32::from_bits(w));
+            let lower = value(a[i] << 16) * value(b[i] << 16);
+            let upper = value(a[i] >> 16 << 16) * value(b[i] >> 16 << 16);
+            let off = (f64::from(got[i]) - (f64::from(acc[i]) + lower + upper)).abs();
+            assert!(off <= 2e-6, "{acc:?} {a:x?} {b:x?}: {got:?}");
+        }
+    }
+}
+
+#[target_feature(enable = "neon,i8mm")]
+unsafe fn usdot(acc: [i32; 4], a: [u32; 4], b: [u32; 4]) -> Lanes {
+    type Dots = super::Neon<true>;
+    let mut out = [0.0; 4];
+    unsafe {
+        let (a, b) = (Dots::load_words(a.as_ptr()), Dots::load_words(b.as_ptr()));
+        Dots::from_ints(Dots::dot_bytes(Dots::load_ints(acc.as_ptr()), a, b)).store(out.as_mut_ptr());
+    }
+    out
+}
+
 #[test]
 fn products_of_bytes_are_exact() {
+    let instruction = std::arch::is_aarch64_feature_detected!("i8mm");
     let mut random = Bits(5);
     let check = |acc: [i32; 4], a: [u32; 4], b: [u32; 4]| {
         let got = unsafe {
@@ -177,6 +223,9 @@ fn products_of_bytes_are_exact() {
             (acc[i] + products.map(|(a, b)| i32::from(a) * i32::from(b as i8)).sum::<i32>()) as f32
         });
         assert_eq!(got, want, "{acc:?} {a:x?} {b:x?}");
+        if instruction {
+            assert_eq!(unsafe { usdot(acc, a, b) }, want, "USDOT {acc:?} {a:x?} {b:x?}");
+        }
     };
     // Every product of two bytes, one at a time in each of the four places.
     for a in 0..=255u32 {
