@@ -115,6 +115,18 @@ impl Kernel {
                 kernels.push(kernel!("avx2", Avx2, 2, "avx2,fma,f16c"));
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        {
+            use std::arch::is_aarch64_feature_detected as has;
+
+            use crate::simd::neon::Neon;
+            if has!("neon") && has!("bf16") && has!("i8mm") {
+                kernels.push(kernel!("neon-bf16", Neon<true>, 4, "neon,bf16,i8mm"));
+            }
+            if has!("neon") {
+                kernels.push(kernel!("neon", Neon<false>, 4, "neon"));
+            }
+        }
         kernels.push(kernel!("portable", Portable, 2));
         kernels
     }

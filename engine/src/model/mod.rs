@@ -85,4 +85,6 @@ impl Model {
 }
 
 #[cfg(test)]
+mod fresh_tests;
+#[cfg(test)]
 mod model_tests;

@@ -25,19 +25,19 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures")
 }
 
-fn json(path: &Path) -> Value {
+pub(super) fn json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn numbers<T: TryFrom<u64>>(value: &Value) -> Vec<T> {
+pub(super) fn numbers<T: TryFrom<u64>>(value: &Value) -> Vec<T> {
     value.as_array().unwrap().iter().map(|v| T::try_from(v.as_u64().unwrap()).ok().unwrap()).collect()
 }
 
 /// The tensors of one case as f32 (integers included), with their shapes.
-struct Golden(HashMap<String, (Vec<usize>, Vec<f32>)>);
+pub(super) struct Golden(HashMap<String, (Vec<usize>, Vec<f32>)>);
 
 impl Golden {
-    fn read(folder: &Path) -> Self {
+    pub(super) fn read(folder: &Path) -> Self {
         let bytes = std::fs::read(folder.join("tensors.safetensors")).unwrap();
         let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
         Self(
@@ -59,11 +59,11 @@ impl Golden {
         )
     }
 
-    fn get(&self, name: &str) -> &[f32] {
+    pub(super) fn get(&self, name: &str) -> &[f32] {
         &self.0[name].1
     }
 
-    fn ids(&self, name: &str) -> Vec<u32> {
+    pub(super) fn ids(&self, name: &str) -> Vec<u32> {
         self.get(name).iter().map(|&v| v as u32).collect()
     }
 
