@@ -16,6 +16,7 @@ use crate::document::{Document, DocumentError, OpenOptions, PageRaster, Turn, pa
 use crate::event::{Event, Outcome};
 use crate::layout;
 use crate::page::PageResult;
+use crate::precision::WeightFormat;
 use crate::reader::{Listener, ReadOptions, Reader};
 use crate::region::{Label, Rect, Region};
 
@@ -52,6 +53,8 @@ pub struct EngineOptions {
     pub threads: Option<usize>,
     /// A folder in which libpdfium is looked for.
     pub pdfium_dir: Option<PathBuf>,
+    /// How weights are kept.
+    pub weights: WeightFormat,
 }
 
 /// What an engine is and can do.
@@ -313,11 +316,8 @@ struct Worker {
 
 impl Worker {
     fn new(options: EngineOptions) -> Result<(Self, EngineInfo), EngineError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.threads.unwrap_or(0))
-            .thread_name(|n| format!("kernel-{n}"))
-            .build()
-            .map_err(|e| EngineError::Threads(e.to_string()))?;
+        let pool = thread_pool(options.threads)?;
+        options.weights.check()?;
         let checkpoint = options.checkpoint.open()?;
         let kernel = Kernel::best();
         let info = EngineInfo {
@@ -414,6 +414,15 @@ impl Worker {
         post.event(Event::PageFinished { page: Box::new(result), figures: reading.figures });
         Ok(())
     }
+}
+
+/// The threads that compute; all of the machine's when their number is not given.
+pub(crate) fn thread_pool(threads: Option<usize>) -> Result<rayon::ThreadPool, EngineError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0))
+        .thread_name(|n| format!("kernel-{n}"))
+        .build()
+        .map_err(|e| EngineError::Threads(e.to_string()))
 }
 
 /// A page as it is read: drawn, turned and straightened. Boxes of regions refer to these pixels.
