@@ -4,7 +4,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use engine::event::Event;
-use engine::worker::{Engine, EngineInfo, EngineOptions, Job, JobHandle};
+use engine::worker::{Engine, EngineOptions, Job, JobHandle};
 
 use crate::cli::ModelArgs;
 
@@ -53,7 +53,8 @@ impl EngineReader {
     }
 
     /// What was loaded and what computes.
-    pub(crate) fn info(&self) -> &EngineInfo {
+    #[cfg(feature = "gui")]
+    pub(crate) fn info(&self) -> &engine::worker::EngineInfo {
         self.engine.info()
     }
 }
