@@ -118,21 +118,10 @@ fn measure(args: &Bench, interrupt: &Interrupt) -> Result<Measured, Fault> {
     let rig = Rig::open(&args.model.options()).map_err(sentence)?;
     let facts = rig.facts().clone();
     check(args, &facts)?;
-    let decode = ways_to_compare(args, &facts);
     let pictures = pictures(args)?;
     let timed = rig.stages(&pictures, args.runs, cancel).map_err(sentence)?;
 
-    let ways = match (pictures.first(), decode.is_empty()) {
-        (_, true) | (None, _) => Vec::new(),
-        (Some(picture), false) if facts.random_weights => {
-            ways::of_request(picture, &decode, RANDOM_TOKENS, args.runs, &rig, interrupt)?
-        }
-        (Some(_), false) => {
-            drop(rig); // its memory is the reader's now
-            let reader = EngineReader::start(&args.model)?;
-            ways::of_documents(&sources(args), &decode, args.runs, &reader, interrupt)?
-        }
-    };
+    let ways = compare(args, rig, &pictures, interrupt)?;
     // The ceilings take memory of their own, which is not the model's.
     let peak_memory = peak_memory();
     let ceilings = Ceilings::measure(facts.threads, facts.format, args.runs, cancel).map_err(sentence)?;
@@ -156,6 +145,22 @@ fn measure(args: &Bench, interrupt: &Interrupt) -> Result<Measured, Fault> {
         peak_memory,
         facts,
     })
+}
+
+/// Reads in every way. Takes the rig, so that its memory is free for what comes after.
+fn compare(args: &Bench, rig: Rig, pictures: &[Picture], interrupt: &Interrupt) -> Result<Vec<Way>, String> {
+    let decode = ways_to_compare(args, rig.facts());
+    match pictures.first() {
+        Some(picture) if !decode.is_empty() && rig.facts().random_weights => {
+            ways::of_request(picture, &decode, RANDOM_TOKENS, args.runs, &rig, interrupt)
+        }
+        Some(_) if !decode.is_empty() => {
+            drop(rig);
+            let reader = EngineReader::start(&args.model)?;
+            ways::of_documents(&sources(args), &decode, args.runs, &reader, interrupt)
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// What can only be told once the checkpoint is known.

@@ -44,12 +44,13 @@ fn machine(measured: &Measured) -> String {
 
 /// The stages beside the ceilings.
 fn stages(measured: &Measured) -> String {
+    let runs = format!("{} run{}", measured.runs, if measured.runs == 1 { "" } else { "s" });
     let request = match measured.requests.as_slice() {
         [one] => format!(
-            "one request of {} x {} pixels: {} patches, {} prompt tokens; {} runs",
-            one.width, one.height, one.patches, one.prompt_tokens, measured.runs
+            "one request of {} x {} pixels: {} patches, {} prompt tokens; {runs}",
+            one.width, one.height, one.patches, one.prompt_tokens
         ),
-        many => format!("{} requests; {} runs", many.len(), measured.runs),
+        many => format!("{} requests; {runs}", many.len()),
     };
     let rows = measured.facts.block.map_or(String::new(), |block| format!(" ({} rows)", block + 1));
     let mut out = format!(

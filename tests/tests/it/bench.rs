@@ -84,7 +84,7 @@ fn random_weights_are_called_synthetic_and_decode_the_same_in_both_ways() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.starts_with("sizes (synthetic: random weights): weights f32, "), "{}", ran.out);
     for line in [
-        "one request of 800 x 300 pixels: 1276 patches, 330 prompt tokens; 1 runs",
+        "one request of 800 x 300 pixels: 1276 patches, 330 prompt tokens; 1 run",
         "  same ids as ar       1 of 1 (100.0 %)",
     ] {
         assert!(ran.out.lines().any(|found| found == line), "{line} in {}", ran.out);
