@@ -22,7 +22,7 @@ fn main() {
     let pages = arguments.next().expect("a folder of pages");
     let output = arguments.next().expect("an output folder");
     std::fs::create_dir_all(&output).unwrap();
-    let reader = Reader::new(Checkpoint::bundled().unwrap(), kernels::Kernel::best()).unwrap();
+    let reader = Reader::new(Checkpoint::bundled().unwrap(), kernels::Kernel::best(), kernels::Format::Bf16).unwrap();
     let options = ReadOptions { decode: Decode::SPEC, sampling: None, max_tokens: 4096 };
     let mut files: Vec<_> = std::fs::read_dir(&pages).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();

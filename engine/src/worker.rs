@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use kernels::Kernel;
+use kernels::{Format, Kernel};
 
 use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::decode::{Decode, Sampling};
@@ -326,7 +326,7 @@ impl Worker {
             threads: pool.current_num_threads(),
             only_ar: checkpoint.why_not(),
         };
-        let reader = Reader::new(checkpoint, kernel)?;
+        let reader = Reader::new(checkpoint, kernel, Format::Bf16)?;
         Ok((Self { reader, pool, pdfium_dir: options.pdfium_dir }, info))
     }
 

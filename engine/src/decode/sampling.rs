@@ -51,6 +51,11 @@ impl Chooser {
         Self { sampling: sampling.map(|s| (s.temperature, fastrand::Rng::with_seed(s.seed))) }
     }
 
+    /// Whether it looks at logits, not only at the arg-max.
+    pub(super) fn samples(&self) -> bool {
+        self.sampling.is_some()
+    }
+
     /// The token of a causal row.
     pub(super) fn choose(&mut self, target: &dyn Target, row: usize, peak: Peak) -> Peak {
         match &mut self.sampling {

@@ -15,6 +15,7 @@ pub(super) fn run(
     chooser: &mut Chooser,
     ledger: &mut Ledger<'_, '_>,
 ) -> Result<(), TargetError> {
+    let mut peaks = Vec::new();
     while !ledger.is_over() {
         let mut round = Round::default();
         let past = target.cached();
@@ -31,7 +32,7 @@ pub(super) fn run(
 
         // Verify: row j of [a0, d_1 ..= d_B] predicts a_(j+1).
         let window: Vec<u32> = std::iter::once(draft.first.id).chain(round.draft.iter().copied()).collect();
-        let peaks = timed(target, &window, Mask::Causal, &mut round.verify_ms)?;
+        timed(target, &window, Mask::Causal, &mut peaks, &mut round.verify_ms)?;
         round.verify_forwards = 1;
         let verdict = chooser.verify(target, &draft, &peaks);
         let accepted = verdict.accepted;

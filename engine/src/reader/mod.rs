@@ -11,7 +11,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use image::RgbImage;
-use kernels::Kernel;
+use kernels::{Format, Kernel};
 use rayon::prelude::*;
 
 use crate::assemble::cut_loop;
@@ -60,9 +60,9 @@ pub struct PageReading {
 }
 
 impl Reader {
-    /// Loads a checkpoint's weights for the given kernels.
-    pub fn new(checkpoint: Checkpoint, kernel: Kernel) -> Result<Self, CheckpointError> {
-        let model = Model::load(&checkpoint, kernel)?;
+    /// Loads a checkpoint's weights for the given kernels, to compute in the given format ([`Model::load`]).
+    pub fn new(checkpoint: Checkpoint, kernel: Kernel, format: Format) -> Result<Self, CheckpointError> {
+        let model = Model::load(&checkpoint, kernel, format)?;
         Ok(Self { processor: ImageProcessor::new(checkpoint.processor.clone()), model, checkpoint })
     }
 

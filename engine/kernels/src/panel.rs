@@ -1,0 +1,345 @@
+//! The tile that every product is made of: a few rows of activations against a panel of columns.
+//!
+//! A panel holds `C * LANES` columns word by word: word `k` of all columns, then word `k + 1`. Weights lie in their file
+//! row by row, so panels are transposed from it on the way, a slice that fits the caches at a time; nothing is kept.
+//!
+//! An output element is the sum of its words' products in order, in one lane of one register. Tiles only decide which
+//! elements share loads. Therefore a row's result does not depend on how many rows its window has, bit by bit, and
+//! self-speculative output equals autoregressive output in every number format.
+
+use half::f16;
+
+use crate::simd::Vector;
+
+/// Rows of the largest tile: with four registers of columns, 24 sums of the 32 registers that AVX-512 and NEON have.
+pub(crate) const TILE_ROWS: usize = 6;
+/// Most columns of a panel.
+pub(crate) const MOST_COLUMNS: usize = 64;
+
+/// What a word holds, and how two words are multiplied.
+pub(crate) trait Arithmetic: Copy {
+    unsafe fn step<V: Vector>(acc: V, x: V::Words, w: V::Words) -> V;
+}
+
+/// One f32 a word.
+#[derive(Clone, Copy)]
+pub(crate) struct Singles;
+/// Two bf16 a word.
+#[derive(Clone, Copy)]
+pub(crate) struct Pairs;
+
+impl Arithmetic for Singles {
+    #[inline(always)]
+    unsafe fn step<V: Vector>(acc: V, x: V::Words, w: V::Words) -> V {
+        // SAFETY: as the caller's.
+        unsafe { V::from_words(x).mul_add(V::from_words(w), acc) }
+    }
+}
+
+impl Arithmetic for Pairs {
+    #[inline(always)]
+    unsafe fn step<V: Vector>(acc: V, x: V::Words, w: V::Words) -> V {
+        // SAFETY: as the caller's.
+        unsafe { V::dot_bf16(acc, x, w) }
+    }
+}
+
+/// Memory that will be read next: as many rows of cache lines as a panel has columns. A tile asks for [`Ahead::ROWS`] of
+/// them while it computes; what too few tiles would leave out is asked for while the panel is packed.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead {
+    pub(crate) start: *const u8,
+    /// Bytes from row to row.
+    pub(crate) stride: usize,
+}
+
+impl Ahead {
+    pub(crate) const ROWS: usize = 16;
+
+    /// What the next tile has to ask for.
+    pub(crate) fn next(self) -> Self {
+        Self { start: self.start.wrapping_add(Self::ROWS * self.stride), ..self }
+    }
+}
+
+/// `R` rows of `words` words against a panel of `C` registers of columns, added to `sums` (`[R, C * LANES]`) or, when
+/// `fresh`, put there. `step`: words from one word of the panel to the next.
+///
+/// # Safety
+/// The pointers must be valid for that; `V`'s instruction set must be present.
+#[inline(always)]
+#[expect(
+    clippy::needless_range_loop,
+    clippy::too_many_arguments,
+    reason = "the innermost loop, unrolled over constants"
+)]
+pub(crate) unsafe fn tile<V: Vector, A: Arithmetic, const R: usize, const C: usize, const AHEAD: bool>(
+    x: [*const u32; R],
+    panel: *const u32,
+    step: usize,
+    words: usize,
+    sums: *mut f32,
+    fresh: bool,
+    ahead: Ahead,
+) {
+    // SAFETY: as the caller's; prefetches may go anywhere.
+    unsafe {
+        let mut acc = [[V::splat(0.0); C]; R];
+        if !fresh {
+            for r in 0..R {
+                for c in 0..C {
+                    acc[r][c] = V::load(sums.add((r * C + c) * V::LANES));
+                }
+            }
+        }
+        let mut w = [V::splat_word(0); C];
+        let mut column = panel;
+        let mut at = 0;
+        let mut line = ahead.start;
+        // As many words as there are lines in a row of what comes next, for each of those rows.
+        let share = words.div_ceil(Ahead::ROWS);
+        while at < words {
+            let end = if AHEAD { (at + share).min(words) } else { words };
+            let mut next = line;
+            while at < end {
+                if AHEAD {
+                    V::prefetch(next);
+                    next = next.wrapping_add(64);
+                }
+                for c in 0..C {
+                    w[c] = V::load_words(column.add(c * V::LANES));
+                }
+                for r in 0..R {
+                    let xv = V::splat_word(*x[r].add(at));
+                    for c in 0..C {
+                        acc[r][c] = A::step(acc[r][c], xv, w[c]);
+                    }
+                }
+                column = column.add(step);
+                at += 1;
+            }
+            line = line.wrapping_add(ahead.stride);
+        }
+        for r in 0..R {
+            for c in 0..C {
+                acc[r][c].store(sums.add((r * C + c) * V::LANES));
+            }
+        }
+    }
+}
+
+/// As [`tile`] for one block of 8-bit integers: `words` panel words of four weights, then a scale (f32) and a correction
+/// (i32) for each column. The activations are unsigned with a zero of 128, which the correction takes out again.
+///
+/// # Safety
+/// As [`tile`].
+#[inline(always)]
+#[expect(clippy::needless_range_loop, clippy::too_many_arguments, reason = "as above")]
+pub(crate) unsafe fn tile_bytes<V: Vector, const R: usize, const C: usize>(
+    x: [*const u32; R],
+    scales: [f32; R],
+    block: *const u32,
+    words: usize,
+    sums: *mut f32,
+    fresh: bool,
+    ahead: Ahead,
+) {
+    // SAFETY: as the caller's; prefetches may go anywhere.
+    unsafe {
+        let (column_scales, corrections) = block_ends::<V, C>(block, words);
+        let mut acc = [[V::load_ints(corrections); C]; R];
+        for r in 0..R {
+            for c in 0..C {
+                acc[r][c] = V::load_ints(corrections.add(c * V::LANES));
+            }
+        }
+        let mut w = [V::splat_word(0); C];
+        let mut column = block;
+        let mut next = ahead.start;
+        for at in 0..words {
+            V::prefetch(next);
+            next = next.wrapping_add(64);
+            for c in 0..C {
+                w[c] = V::load_words(column.add(c * V::LANES));
+            }
+            for r in 0..R {
+                let xv = V::splat_word(*x[r].add(at));
+                for c in 0..C {
+                    acc[r][c] = V::dot_bytes(acc[r][c], xv, w[c]);
+                }
+            }
+            column = column.add(C * V::LANES);
+        }
+        for r in 0..R {
+            for c in 0..C {
+                let scale = V::load(column_scales.add(c * V::LANES)).mul(V::splat(scales[r]));
+                let to = sums.add((r * C + c) * V::LANES);
+                let before = if fresh { V::splat(0.0) } else { V::load(to) };
+                V::from_ints(acc[r][c]).mul_add(scale, before).store(to);
+            }
+        }
+    }
+}
+
+/// Where a block's scales and corrections lie.
+#[inline(always)]
+unsafe fn block_ends<V: Vector, const C: usize>(block: *const u32, words: usize) -> (*const f32, *const i32) {
+    // SAFETY: both lie inside the block.
+    unsafe {
+        let ends = block.add(words * C * V::LANES);
+        (ends.cast(), ends.add(C * V::LANES).cast())
+    }
+}
+
+/// How stored numbers become words.
+pub(crate) trait Stored {
+    /// Bytes of storage that make a word.
+    const BYTES: usize;
+    /// Elements in a word.
+    const ELEMENTS: usize;
+    /// Reads `V::LANES` words.
+    ///
+    /// # Safety
+    /// `p` must be valid for that; `V`'s instruction set must be present.
+    unsafe fn load<V: Vector>(p: *const u8) -> V::Words;
+    /// Reads one word of which only the first `elements` are there, the rest zero.
+    ///
+    /// # Safety
+    /// `p` must be valid for the elements.
+    unsafe fn word(p: *const u8, elements: usize) -> u32;
+}
+
+/// f32 as single words.
+pub(crate) struct Float;
+/// bf16 as pairs.
+pub(crate) struct Brain;
+/// bf16 widened to single words.
+pub(crate) struct WideBrain;
+/// f16 widened to single words.
+pub(crate) struct WideHalf;
+
+impl Stored for Float {
+    const BYTES: usize = 4;
+    const ELEMENTS: usize = 1;
+    #[inline(always)]
+    unsafe fn load<V: Vector>(p: *const u8) -> V::Words {
+        // SAFETY: as the caller's.
+        unsafe { V::load_words(p.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn word(p: *const u8, _: usize) -> u32 {
+        // SAFETY: as the caller's.
+        unsafe { p.cast::<u32>().read_unaligned() }
+    }
+}
+
+impl Stored for Brain {
+    const BYTES: usize = 4;
+    const ELEMENTS: usize = 2;
+    #[inline(always)]
+    unsafe fn load<V: Vector>(p: *const u8) -> V::Words {
+        // SAFETY: as the caller's.
+        unsafe { V::load_words(p.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn word(p: *const u8, elements: usize) -> u32 {
+        // SAFETY: as the caller's.
+        unsafe {
+            match elements {
+                1 => u32::from(p.cast::<u16>().read_unaligned()),
+                _ => p.cast::<u32>().read_unaligned(),
+            }
+        }
+    }
+}
+
+impl Stored for WideBrain {
+    const BYTES: usize = 2;
+    const ELEMENTS: usize = 1;
+    #[inline(always)]
+    unsafe fn load<V: Vector>(p: *const u8) -> V::Words {
+        // SAFETY: as the caller's.
+        unsafe { V::load_bf16(p.cast()).to_words() }
+    }
+    #[inline(always)]
+    unsafe fn word(p: *const u8, _: usize) -> u32 {
+        // SAFETY: as the caller's.
+        unsafe { u32::from(p.cast::<u16>().read_unaligned()) << 16 }
+    }
+}
+
+impl Stored for WideHalf {
+    const BYTES: usize = 2;
+    const ELEMENTS: usize = 1;
+    #[inline(always)]
+    unsafe fn load<V: Vector>(p: *const u8) -> V::Words {
+        // SAFETY: as the caller's.
+        unsafe { V::load_f16(p.cast()).to_words() }
+    }
+    #[inline(always)]
+    unsafe fn word(p: *const u8, _: usize) -> u32 {
+        // SAFETY: as the caller's.
+        f16::from_bits(unsafe { p.cast::<u16>().read_unaligned() }).to_f32().to_bits()
+    }
+}
+
+/// Transposes `elements` elements of each of `C * LANES` rows into a panel, asking for what will be read next in the rows
+/// from `ask_from` on.
+///
+/// # Safety
+/// The rows must be readable for `elements` elements, the panel writable for their words; `V`'s instruction set must be
+/// present.
+#[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "unrolled over constants")]
+pub(crate) unsafe fn pack<V: Vector, S: Stored, const C: usize>(
+    rows: &[*const u8; MOST_COLUMNS],
+    elements: usize,
+    panel: *mut u32,
+    ahead: Ahead,
+    ask_from: usize,
+) {
+    let whole = elements / S::ELEMENTS;
+    let step = C * V::LANES;
+    // SAFETY: as the caller's; prefetches may go anywhere.
+    unsafe {
+        for c in 0..C {
+            let rows = rows.as_ptr().add(c * V::LANES);
+            let panel = panel.add(c * V::LANES);
+            let asks = c * V::LANES >= ask_from;
+            // Line after line of one row after the other, as memory likes to be asked.
+            let lines = (whole * S::BYTES / 64).max(1);
+            let mut next = ahead.start.wrapping_add(c * V::LANES * ahead.stride);
+            let mut left = lines;
+            let mut block = [V::splat_word(0); 16];
+            let mut at = 0;
+            while at + V::LANES <= whole {
+                if asks {
+                    for _ in 0..V::LANES * V::LANES * S::BYTES / 64 {
+                        V::prefetch(next);
+                        next = next.wrapping_add(64);
+                        left -= 1;
+                        if left == 0 {
+                            next = next.wrapping_add(ahead.stride.wrapping_sub(64 * lines));
+                            left = lines;
+                        }
+                    }
+                }
+                for i in 0..V::LANES {
+                    block[i] = S::load::<V>((*rows.add(i)).add(at * S::BYTES));
+                }
+                let columns = V::transpose(block);
+                for j in 0..V::LANES {
+                    V::store_words(columns[j], panel.add((at + j) * step));
+                }
+                at += V::LANES;
+            }
+            while at * S::ELEMENTS < elements {
+                for i in 0..V::LANES {
+                    let left = elements - at * S::ELEMENTS;
+                    *panel.add(at * step + i) = S::word((*rows.add(i)).add(at * S::BYTES), left);
+                }
+                at += 1;
+            }
+        }
+    }
+}
