@@ -87,7 +87,7 @@ pub(crate) struct ModelArgs {
     /// Threads that compute [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// How weights are kept
+    /// Number format of the weights
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Weights::Auto)]
     pub(crate) weights: Weights,
 }
@@ -205,13 +205,13 @@ pub(crate) enum Device {
 /// Number format of the weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Weights {
-    /// As the checkpoint stores them
+    /// bf16 where the checkpoint stores bf16, otherwise f32
     Auto,
-    /// 32-bit floats
+    /// Kept as stored, computed with in 32-bit floats
     F32,
-    /// bfloat16: half the memory of f32
+    /// bfloat16, where the checkpoint stores it
     Bf16,
-    /// 8-bit integers with scales: a quarter of it
+    /// 8-bit integers with scales, quantised when loaded
     Int8,
 }
 

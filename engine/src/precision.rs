@@ -2,19 +2,20 @@
 
 use std::fmt;
 
-use crate::checkpoint::CheckpointError;
+use kernels::Format;
+use kernels::memory::Dtype;
 
 /// A number format for the weights of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WeightFormat {
-    /// As the checkpoint stores them.
+    /// Bf16 where the checkpoint stores bf16, otherwise f32.
     #[default]
     Auto,
-    /// 32-bit floats.
+    /// Kept as stored, computed with in 32-bit floats.
     F32,
-    /// bfloat16.
+    /// bfloat16, also in what they are multiplied with; f32 where they are not stored so.
     Bf16,
-    /// 8-bit integers with scales.
+    /// 8-bit integers with scales, quantised when loaded.
     Int8,
 }
 
@@ -29,13 +30,13 @@ impl WeightFormat {
         }
     }
 
-    /// Refuses what the model cannot do.
-    pub(crate) fn check(self) -> Result<(), CheckpointError> {
+    /// How products see weights that are stored as `stored`: bf16 where they are stored so, and otherwise f32, unless
+    /// another format is asked for.
+    pub(crate) fn of(self, stored: Dtype) -> Format {
         match self {
-            Self::Auto => Ok(()),
-            other => Err(CheckpointError::Unsupported(format!(
-                "Weights cannot be converted to {other}: they are used as the checkpoint stores them (auto)"
-            ))),
+            Self::Auto | Self::Bf16 if stored == Dtype::Bf16 => Format::Bf16,
+            Self::Auto | Self::Bf16 | Self::F32 => Format::F32,
+            Self::Int8 => Format::Int8,
         }
     }
 }
@@ -43,5 +44,19 @@ impl WeightFormat {
 impl fmt::Display for WeightFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_stored_in_bf16_is_multiplied_in_it() {
+        assert_eq!(WeightFormat::Auto.of(Dtype::Bf16), Format::Bf16);
+        assert_eq!(WeightFormat::Auto.of(Dtype::F16), Format::F32);
+        assert_eq!(WeightFormat::Bf16.of(Dtype::F32), Format::F32);
+        assert_eq!(WeightFormat::F32.of(Dtype::Bf16), Format::F32);
+        assert_eq!(WeightFormat::Int8.of(Dtype::F32), Format::Int8);
     }
 }

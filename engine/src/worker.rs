@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use kernels::{Format, Kernel};
+use kernels::Kernel;
 
 use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::decode::{Decode, Sampling};
@@ -317,16 +317,16 @@ struct Worker {
 impl Worker {
     fn new(options: EngineOptions) -> Result<(Self, EngineInfo), EngineError> {
         let pool = thread_pool(options.threads)?;
-        options.weights.check()?;
         let checkpoint = options.checkpoint.open()?;
         let kernel = Kernel::best();
+        let format = options.weights.of(checkpoint.stored_format());
         let info = EngineInfo {
             checkpoint: checkpoint.name.clone(),
             kernel: kernel.name(),
             threads: pool.current_num_threads(),
             only_ar: checkpoint.why_not(),
         };
-        let reader = Reader::new(checkpoint, kernel, Format::Bf16)?;
+        let reader = Reader::new(checkpoint, kernel, format)?;
         Ok((Self { reader, pool, pdfium_dir: options.pdfium_dir }, info))
     }
 

@@ -126,7 +126,7 @@ fn measure(args: &Bench, interrupt: &Interrupt) -> Result<Measured, Fault> {
     let peak_memory = peak_memory();
     let ceilings = Ceilings::measure(facts.threads, facts.format, args.runs, cancel).map_err(sentence)?;
 
-    let stages = Stages::of(&timed, facts.format.size());
+    let stages = Stages::of(&timed, facts.bytes_per_weight);
     let spec = match args.assume_accepted {
         Some(accepted) => Some(Spec::assumed(accepted, &timed)),
         None => ways.iter().find(|way| way.name.starts_with("spec")).map(Spec::decoded),
@@ -243,6 +243,7 @@ mod testing {
                 kernel: "scalar",
                 threads: 1,
                 format: engine::measure::Format::Bf16,
+                bytes_per_weight: 2.0,
                 weight_bytes: 2e6,
                 load_seconds: 0.5,
             },

@@ -16,11 +16,11 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    fn of(samples: &[Sample], bytes_per_weight: usize) -> Self {
+    fn of(samples: &[Sample], bytes_per_weight: f64) -> Self {
         let rate =
             |amount: fn(&Sample) -> f64| Spread::of(samples.iter().map(|sample| amount(sample) / sample.ms / 1e6));
         let weights = rate(|sample| sample.work.weights);
-        let bytes = bytes_per_weight as f64;
+        let bytes = bytes_per_weight;
         Self {
             ms: Spread::of(samples.iter().map(|sample| sample.ms)),
             gigabytes: Spread {
@@ -54,7 +54,7 @@ pub(crate) struct Stages {
 }
 
 impl Stages {
-    pub(crate) fn of(timed: &measure::Stages, bytes_per_weight: usize) -> Self {
+    pub(crate) fn of(timed: &measure::Stages, bytes_per_weight: f64) -> Self {
         let stage = |samples: &[Sample]| Stage::of(samples, bytes_per_weight);
         Self {
             vision: stage(&timed.vision),
@@ -122,12 +122,12 @@ mod tests {
     #[test]
     fn speeds_are_amounts_by_time() {
         // 0.5 G weights of 2 bytes and 4 GFLOP in 20, 25 and 50 ms.
-        let stage = Stage::of(&[sample(50.0), sample(20.0), sample(25.0)], 2);
+        let stage = Stage::of(&[sample(50.0), sample(20.0), sample(25.0)], 2.0);
         assert_eq!(stage.ms, Spread { median: 25.0, min: 20.0, max: 50.0, count: 3 });
         assert_eq!(stage.gigabytes, Spread { median: 40.0, min: 20.0, max: 50.0, count: 3 });
         assert_eq!(stage.gigaflop, Spread { median: 160.0, min: 80.0, max: 200.0, count: 3 });
         assert_eq!(stage.per_second(1.0), Spread { median: 40.0, min: 20.0, max: 50.0, count: 3 });
-        assert_eq!(Stage::of(&[], 2).per_second(1.0).count, 0);
+        assert_eq!(Stage::of(&[], 2.0).per_second(1.0).count, 0);
     }
 
     #[test]

@@ -4,9 +4,8 @@ use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use half::{bf16, f16};
-use kernels::memory::Dtype;
-use kernels::{Kernel, Weights};
+use kernels::memory::Tensor;
+use kernels::{Format, Kernel, Matrix, Operand};
 use rayon::prelude::*;
 
 use super::{MeasureError, go_on};
@@ -32,9 +31,9 @@ impl Ceilings {
     /// Rows, inner size and columns of the large product.
     pub const PRODUCT: [usize; 3] = [512, 4096, 4096];
 
-    /// Measures `runs` times after a warm-up, on so many threads, with weights in the given format. Takes about
-    /// 0.6 GB of memory meanwhile.
-    pub fn measure(threads: usize, weights: Dtype, runs: u32, cancel: &AtomicBool) -> Result<Self, MeasureError> {
+    /// Measures `runs` times after a warm-up, on so many threads, multiplying in the given format. Takes
+    /// about 0.6 GB of memory meanwhile.
+    pub fn measure(threads: usize, format: Format, runs: u32, cancel: &AtomicBool) -> Result<Self, MeasureError> {
         let pool = thread_pool(Some(threads))?;
         let mut ceilings = Self::default();
         pool.install(|| {
@@ -49,7 +48,7 @@ impl Ceilings {
                 }
             }
             drop(words);
-            let product = Product::new(weights);
+            let Some(mut product) = Product::new(format) else { return Ok(ceilings) };
             for run in 0..=runs {
                 go_on(cancel)?;
                 let speed = product.gigaflop_per_second();
@@ -102,42 +101,34 @@ fn copy(words: &mut [u64], threads: usize) {
 /// A large product and its matrices.
 struct Product {
     kernel: Kernel,
-    x: Vec<f32>,
+    x: Operand,
     weights: Matrix,
-}
-
-enum Matrix {
-    F32(Vec<f32>),
-    Bf16(Vec<bf16>),
-    F16(Vec<f16>),
+    y: Vec<f32>,
 }
 
 impl Product {
-    fn new(weights: Dtype) -> Self {
+    /// `None` only if the sizes did not fit together.
+    fn new(format: Format) -> Option<Self> {
         let [rows, inner, columns] = Ceilings::PRODUCT;
+        let kernel = Kernel::best();
         // Small whole numbers: nothing overflows, and no value is special.
-        let value = |n: usize| (n % 7) as f32 - 3.0;
-        let weights = match weights {
-            Dtype::F32 => Matrix::F32((0..inner * columns).map(value).collect()),
-            Dtype::Bf16 => Matrix::Bf16((0..inner * columns).map(|n| bf16::from_f32(value(n))).collect()),
-            Dtype::F16 => Matrix::F16((0..inner * columns).map(|n| f16::from_f32(value(n))).collect()),
+        let values = |count: usize| -> Vec<f32> { (0..count).map(|n| (n % 7) as f32 - 3.0).collect() };
+        let weights = match format {
+            Format::F32 => Tensor::from_f32(&[columns, inner], &values(inner * columns)),
+            Format::Bf16 | Format::Int8 => Tensor::from_f32_as_bf16(&[columns, inner], &values(inner * columns)),
         };
-        Self { kernel: Kernel::best(), x: (0..rows * inner).map(value).collect(), weights }
+        let weights = Matrix::new(vec![weights?], None)?.with_format(&kernel, format);
+        let mut x = Operand::default();
+        x.copy(&kernel, format, inner, &values(rows * inner));
+        Some(Self { kernel, x, weights, y: vec![0.0; rows * columns] })
     }
 
-    fn gigaflop_per_second(&self) -> f64 {
-        let [rows, inner, columns] = Ceilings::PRODUCT;
-        let weights = match &self.weights {
-            Matrix::F32(w) => Weights::F32(w),
-            Matrix::Bf16(w) => Weights::Bf16(w),
-            Matrix::F16(w) => Weights::F16(w),
-        };
-        let mut y = vec![0.0; rows * columns];
+    fn gigaflop_per_second(&mut self) -> f64 {
         let start = Instant::now();
-        self.kernel.product(&self.x, weights, None, inner, &mut y);
+        self.kernel.product(&self.x, &self.weights, &mut self.y);
         let seconds = start.elapsed().as_secs_f64();
-        black_box(y);
-        2.0 * (rows * inner * columns) as f64 / seconds / 1e9
+        black_box(&self.y);
+        2.0 * Ceilings::PRODUCT.iter().product::<usize>() as f64 / seconds / 1e9
     }
 }
 

@@ -18,11 +18,15 @@ fn config_only() -> tempfile::TempDir {
 }
 
 fn open(folder: &Path) -> Result<Bench, MeasureError> {
+    open_as(folder, WeightFormat::Auto)
+}
+
+fn open_as(folder: &Path, weights: WeightFormat) -> Result<Bench, MeasureError> {
     Bench::open(&EngineOptions {
         checkpoint: CheckpointSource::Folder(folder.to_owned()),
         threads: Some(2),
         pdfium_dir: None,
-        weights: WeightFormat::Auto,
+        weights,
     })
 }
 
@@ -51,20 +55,46 @@ fn every_stage_is_timed_in_turn_on_a_real_sized_request() {
     assert!(stages.draft[5].work.attention_flop > stages.verify[5].work.attention_flop);
 }
 
-#[test]
-fn drafting_changes_no_token_of_random_weights() {
+/// The tiny architecture with weights in bf16.
+fn config_only_bf16() -> tempfile::TempDir {
     let folder = config_only();
-    let bench = open(folder.path()).unwrap();
-    let ways = [Decode::Ar, Decode::SPEC];
-    let readings = bench.decode(&picture(), &ways, 12, 2, &AtomicBool::new(false)).unwrap();
-    let ids = |reading: &Reading| -> Vec<u32> {
-        reading.rounds.iter().flat_map(|round| &round.committed).map(|token| token.id).collect()
-    };
-    assert_eq!(readings.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
-    let expected = ids(&readings[0][0]);
-    assert_eq!(expected.len(), 12);
-    assert!(readings.iter().flatten().all(|reading| ids(reading) == expected));
-    assert!(readings[1][0].rounds.iter().any(|round| round.verify_forwards == 1));
+    let path = folder.path().join("config.json");
+    let config = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(path, config.replace("\"float32\"", "\"bfloat16\"")).unwrap();
+    folder
+}
+
+#[test]
+fn drafting_changes_no_token_of_random_weights_in_any_format() {
+    let folder = config_only_bf16();
+    for (weights, name) in [
+        (WeightFormat::Auto, "bf16"),
+        (WeightFormat::F32, "f32"),
+        (WeightFormat::Bf16, "bf16"),
+        (WeightFormat::Int8, "int8"),
+    ] {
+        let bench = open_as(folder.path(), weights).unwrap();
+        assert_eq!(bench.facts().format_name(), name);
+        let ways = [Decode::Ar, Decode::SPEC];
+        let readings = bench.decode(&picture(), &ways, 12, 2, &AtomicBool::new(false)).unwrap();
+        let ids = |reading: &Reading| -> Vec<u32> {
+            reading.rounds.iter().flat_map(|round| &round.committed).map(|token| token.id).collect()
+        };
+        assert_eq!(readings.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
+        let expected = ids(&readings[0][0]);
+        assert_eq!(expected.len(), 12);
+        assert!(readings.iter().flatten().all(|reading| ids(reading) == expected), "{name}");
+        assert!(readings[1][0].rounds.iter().any(|round| round.verify_forwards == 1));
+    }
+}
+
+#[test]
+fn a_weight_costs_what_its_format_says() {
+    let folder = config_only_bf16();
+    let bytes = |weights| open_as(folder.path(), weights).unwrap().facts().bytes_per_weight;
+    assert!((bytes(WeightFormat::Bf16) - 2.0).abs() < 0.01, "{}", bytes(WeightFormat::Bf16));
+    assert!((bytes(WeightFormat::F32) - 2.0).abs() < 0.01, "they stay as stored");
+    assert!(bytes(WeightFormat::Int8) > 1.0, "{}", bytes(WeightFormat::Int8));
 }
 
 #[test]
@@ -95,16 +125,4 @@ fn a_cancel_stops_before_the_next_forward() {
     assert!(matches!(bench.stages(&[picture()], 1000, &cancel), Err(MeasureError::Cancelled)));
     assert!(matches!(bench.decode(&picture(), &[Decode::Ar], 9, 9, &cancel), Err(MeasureError::Cancelled)));
     assert!(matches!(Ceilings::measure(1, Format::F32, 1000, &cancel), Err(MeasureError::Cancelled)));
-}
-
-#[test]
-fn formats_that_are_not_there_are_refused() {
-    let options = EngineOptions {
-        checkpoint: CheckpointSource::Bundled,
-        threads: None,
-        pdfium_dir: None,
-        weights: WeightFormat::Int8,
-    };
-    let fault = Bench::open(&options).err().unwrap().to_string();
-    assert_eq!(fault, "Weights cannot be converted to int8: they are used as the checkpoint stores them (auto)");
 }

@@ -12,8 +12,8 @@ pub use ceiling::Ceilings;
 pub use stages::{RequestSize, Sample, Stages};
 pub use work::{Work, decoder, vision};
 
-/// Number format of stored weights.
-pub use kernels::memory::Dtype as Format;
+/// Number format in which products see weights.
+pub use kernels::Format;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -22,7 +22,7 @@ use image::RgbImage;
 use kernels::Kernel;
 
 use crate::checkpoint::CheckpointError;
-use crate::decode::{Decode, Limits, Stop, TargetError, decode};
+use crate::decode::{Decode, Limits, Mask, Stop, TargetError, decode};
 use crate::document::{Document, DocumentError, OpenOptions};
 use crate::model::Model;
 use crate::model::image_processor::{ImageError, ImageProcessor, Patches};
@@ -97,9 +97,11 @@ pub struct Facts {
     pub kernel: &'static str,
     /// Threads that compute.
     pub threads: usize,
-    /// Number format of the decoder's matrices.
+    /// Number format in which the decoder's products see weights.
     pub format: Format,
-    /// Bytes of all weights in that format.
+    /// Bytes that a product reads of each weight, with its share of the scales where there are any.
+    pub bytes_per_weight: f64,
+    /// Bytes of all weights as they are kept.
     pub weight_bytes: f64,
     /// Seconds from opening the folder to a model that can run.
     pub load_seconds: f64,
@@ -110,8 +112,8 @@ impl Facts {
     pub fn format_name(&self) -> &'static str {
         match self.format {
             Format::F32 => "f32",
-            Format::F16 => "f16",
             Format::Bf16 => "bf16",
+            Format::Int8 => "int8",
         }
     }
 }
@@ -137,17 +139,21 @@ impl Bench {
     pub fn open(options: &EngineOptions) -> Result<Self, MeasureError> {
         kernels::memory::limit_heaps();
         let pool = thread_pool(options.threads)?;
-        options.weights.check()?;
         let kernel = Kernel::best();
         let start = Instant::now();
         let subject = Subject::open(&options.checkpoint)?;
         let config = subject.config();
-        let format = subject.stored_format();
-        // The only place here that makes a model.
+        let stored = subject.stored_format();
+        let format = options.weights.of(stored);
+        // The only place here that makes a model. Quantised weights take a byte each and their scales; others stay.
         let model = pool.install(|| {
-            let weights = subject.weights(format.size() as f64)?;
-            Model::from_weights(config, &weights, kernel)
+            let weights = subject.weights(if format == Format::Int8 { 1.1 } else { stored.size() as f64 })?;
+            Model::from_weights(config, &weights, kernel, format)
         })?;
+        let bytes_per_weight = model.decoder_bytes() as f64 / work::decoder(config, 1, 0, Mask::Causal, 1).weights;
+        // The embedding is a table and never quantised.
+        let embedding = (config.text.vocab_size * config.text.hidden_size) as f64;
+        let others = config.weight_count() as f64 - embedding;
         let facts = Facts {
             checkpoint: subject.name().to_owned(),
             random_weights: matches!(subject, Subject::Synthetic(_)),
@@ -156,7 +162,8 @@ impl Bench {
             kernel: kernel.name(),
             threads: pool.current_num_threads(),
             format,
-            weight_bytes: config.weight_count() as f64 * format.size() as f64,
+            bytes_per_weight,
+            weight_bytes: embedding * stored.size() as f64 + others * bytes_per_weight,
             load_seconds: start.elapsed().as_secs_f64(),
         };
         Ok(Self { facts, processor: ImageProcessor::new(subject.processor().clone()), subject, model, pool })

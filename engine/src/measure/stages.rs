@@ -72,15 +72,16 @@ pub(super) fn run(
     let first = session.prefill()?.id;
     stages.prefill.push(Sample { ms: milliseconds(start), work: work::decoder(config, past, 0, Mask::Causal, 1) });
 
+    let mut peaks = Vec::new();
     let mut forward = |window: &[u32], mask: Mask, samples: &mut Vec<Sample>| -> Result<Vec<u32>, MeasureError> {
         go_on(cancel)?;
         let start = Instant::now();
-        let peaks = session.forward(window, mask)?;
+        session.forward(window, mask, &mut peaks)?;
         let ms = milliseconds(start);
         session.truncate(past);
         let rows = window.len();
         samples.push(Sample { ms, work: work::decoder(config, rows, past, mask, rows) });
-        Ok(peaks.into_iter().map(|peak| peak.id).collect())
+        Ok(peaks.iter().map(|peak| peak.id).collect())
     };
     for _ in 0..FORWARDS {
         forward(&[first], Mask::Causal, &mut stages.ar)?;

@@ -73,7 +73,7 @@ impl Subject {
     /// Number format of the decoder's matrices, as the LM head has it.
     pub(super) fn stored_format(&self) -> Dtype {
         match self {
-            Self::Checkpoint(checkpoint) => checkpoint.weights.dtype(checkpoint.config.lm_head()).unwrap_or(Dtype::F32),
+            Self::Checkpoint(checkpoint) => checkpoint.stored_format(),
             Self::Synthetic(synthetic) => synthetic.dtype,
         }
     }
