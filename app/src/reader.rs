@@ -4,9 +4,9 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use engine::event::Event;
-use engine::worker::{Engine, EngineInfo, EngineOptions, Job, JobHandle};
+use engine::worker::{Engine, EngineOptions, Job, JobHandle};
 
-use crate::cli::{Device, ModelArgs};
+use crate::cli::ModelArgs;
 
 /// What came from a job within the time one was willing to wait.
 #[derive(Debug)]
@@ -44,12 +44,7 @@ pub(crate) struct EngineReader {
 impl EngineReader {
     /// Loads the checkpoint that the arguments name. The error is a sentence for the user.
     pub(crate) fn start(args: &ModelArgs) -> Result<Self, String> {
-        let options =
-            EngineOptions { checkpoint: args.source(), threads: args.threads.map(usize::from), pdfium_dir: None };
-        match args.device {
-            Device::Cpu => {}
-        }
-        Self::open(options)
+        Self::open(args.options())
     }
 
     /// Loads the checkpoint that the options name. The error is a sentence for the user.
@@ -58,7 +53,8 @@ impl EngineReader {
     }
 
     /// What was loaded and what computes.
-    pub(crate) fn info(&self) -> &EngineInfo {
+    #[cfg(feature = "gui")]
+    pub(crate) fn info(&self) -> &engine::worker::EngineInfo {
         self.engine.info()
     }
 }

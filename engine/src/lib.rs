@@ -10,6 +10,7 @@ pub mod checkpoint;
 pub mod decode;
 pub mod event;
 pub mod model;
+pub mod precision;
 pub mod reader;
 
 // Region texts -> document -> Markdown.
@@ -17,5 +18,6 @@ pub mod assemble;
 pub mod export;
 pub mod page;
 
-// The thread that drives it all.
+// The thread that drives it all, and the times of its stages.
+pub mod measure;
 pub mod worker;

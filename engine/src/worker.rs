@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use kernels::{Format, Kernel};
+use kernels::Kernel;
 
 use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::decode::{Decode, Sampling};
@@ -16,6 +16,7 @@ use crate::document::{Document, DocumentError, OpenOptions, PageRaster, Turn, pa
 use crate::event::{Event, Outcome};
 use crate::layout;
 use crate::page::PageResult;
+use crate::precision::WeightFormat;
 use crate::reader::{Listener, ReadOptions, Reader};
 use crate::region::{Label, Rect, Region};
 
@@ -52,6 +53,8 @@ pub struct EngineOptions {
     pub threads: Option<usize>,
     /// A folder in which libpdfium is looked for.
     pub pdfium_dir: Option<PathBuf>,
+    /// How weights are kept.
+    pub weights: WeightFormat,
 }
 
 /// What an engine is and can do.
@@ -313,20 +316,17 @@ struct Worker {
 
 impl Worker {
     fn new(options: EngineOptions) -> Result<(Self, EngineInfo), EngineError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.threads.unwrap_or(0))
-            .thread_name(|n| format!("kernel-{n}"))
-            .build()
-            .map_err(|e| EngineError::Threads(e.to_string()))?;
+        let pool = thread_pool(options.threads)?;
         let checkpoint = options.checkpoint.open()?;
         let kernel = Kernel::best();
+        let format = options.weights.of(checkpoint.stored_format());
         let info = EngineInfo {
             checkpoint: checkpoint.name.clone(),
             kernel: kernel.name(),
             threads: pool.current_num_threads(),
             only_ar: checkpoint.why_not(),
         };
-        let reader = Reader::new(checkpoint, kernel, Format::Bf16)?;
+        let reader = Reader::new(checkpoint, kernel, format)?;
         Ok((Self { reader, pool, pdfium_dir: options.pdfium_dir }, info))
     }
 
@@ -414,6 +414,15 @@ impl Worker {
         post.event(Event::PageFinished { page: Box::new(result), figures: reading.figures });
         Ok(())
     }
+}
+
+/// The threads that compute; all of the machine's when their number is not given.
+pub(crate) fn thread_pool(threads: Option<usize>) -> Result<rayon::ThreadPool, EngineError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0))
+        .thread_name(|n| format!("kernel-{n}"))
+        .build()
+        .map_err(|e| EngineError::Threads(e.to_string()))
 }
 
 /// A page as it is read: drawn, turned and straightened. Boxes of regions refer to these pixels.

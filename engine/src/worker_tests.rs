@@ -17,7 +17,8 @@ fn fixtures() -> PathBuf {
 }
 
 fn start(checkpoint: CheckpointSource) -> Engine {
-    Engine::start(EngineOptions { checkpoint, threads: Some(2), pdfium_dir: None }).unwrap()
+    Engine::start(EngineOptions { checkpoint, threads: Some(2), pdfium_dir: None, weights: WeightFormat::Auto })
+        .unwrap()
 }
 
 fn finish(handle: &JobHandle) -> (Vec<Event>, Outcome) {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use eframe::egui::text_selection::LabelSelectionState;
 use eframe::egui::{self, CentralPanel, Event, Id, Key, Panel};
 use engine::document::Turn;
+use engine::precision::WeightFormat;
 use engine::worker::{EngineInfo, EngineOptions};
 
 use super::action::{Action, Actions};
@@ -129,8 +130,12 @@ impl Window {
             return;
         }
         let settings = &self.state.settings;
-        let options =
-            EngineOptions { checkpoint: settings.checkpoint_source(), threads: settings.threads, pdfium_dir: None };
+        let options = EngineOptions {
+            checkpoint: settings.checkpoint_source(),
+            threads: settings.threads,
+            pdfium_dir: None,
+            weights: WeightFormat::Auto,
+        };
         let (sender, receiver) = sync_channel(1);
         let (backend, waker) = (Arc::clone(&self.options.backend), self.context.clone());
         let spawned = std::thread::Builder::new().name("engine-start".to_owned()).spawn(move || {

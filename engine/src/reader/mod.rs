@@ -15,13 +15,13 @@ use kernels::{Format, Kernel};
 use rayon::prelude::*;
 
 use crate::assemble::cut_loop;
-use crate::checkpoint::{Checkpoint, CheckpointError, Unit};
+use crate::checkpoint::{Abilities, Checkpoint, CheckpointError, Unit};
 use crate::decode::{Decode, Limits, Sampling, Stop, decode};
 use crate::event::{Event, RequestId};
 use crate::model::Model;
 use crate::model::image_processor::ImageProcessor;
 use crate::page::{Figure, Reading, RegionResult, Status, Timings};
-use crate::region::{Rect, Region};
+use crate::region::{Label, Rect, Region};
 use live::Live;
 use plan::{Plan, Request};
 
@@ -219,6 +219,12 @@ impl Reader {
 
 fn milliseconds(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
+}
+
+/// The pictures about which a checkpoint is asked when a page is read as one region of text.
+pub(crate) fn requests(page: &RgbImage, abilities: &Abilities) -> Vec<RgbImage> {
+    let region = Region::new(Label::Text, Rect::new(0, 0, page.width(), page.height()));
+    plan::plan(page, region, abilities).requests.into_iter().map(|request| request.image).collect()
 }
 
 /// A region's pixels as PNG.
