@@ -182,12 +182,12 @@ unsafe fn rows<V: Vector, A: Arithmetic, const R: usize, const C: usize>(
             let sums = scores; // no longer needed
             tile::<V, A, R, C>(p, values.add(column), value_words, words, sums, true, &[]);
             let count = columns.min(cache.head_dim() - column);
-            for r in 0..R {
+            for (r, norm) in norm.into_iter().enumerate() {
                 let to = task.out.add(task.query(pair + r) * cache.head_dim() + column);
                 let from = sums.add(r * columns);
                 for c in 0..C {
                     let at = from.add(c * V::LANES);
-                    V::load(at).mul(V::splat(norm[r])).store(at);
+                    V::load(at).mul(V::splat(norm)).store(at);
                 }
                 std::ptr::copy_nonoverlapping(from, to, count);
             }

@@ -104,7 +104,7 @@ impl KeyValues {
         let whole = len / self.format.per_word() * words;
         for head in &mut self.heads {
             // What is behind the end is multiplied by zero, which must give zero.
-            let mut half = len % self.format.per_word() != 0;
+            let mut half = !len.is_multiple_of(self.format.per_word());
             for row in head.values[whole..].chunks_exact_mut(words) {
                 row.iter_mut().for_each(|word| *word = if half { *word & 0xffff } else { 0 });
                 half = false;

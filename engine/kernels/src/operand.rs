@@ -113,7 +113,7 @@ impl Operand {
 
     /// Fills it with a copy of `x` (`[rows, width]`).
     pub fn copy(&mut self, kernel: &Kernel, format: Format, width: usize, x: &[f32]) {
-        let rows = if width == 0 { 0 } else { x.len() / width };
+        let rows = x.len().checked_div(width).unwrap_or(0);
         self.fill(kernel, format, rows, width, |r, out| out.copy_from_slice(&x[r * width..(r + 1) * width]));
     }
 

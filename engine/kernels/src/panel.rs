@@ -55,11 +55,7 @@ pub(crate) const ASKED_ROWS: usize = 16;
 /// # Safety
 /// The pointers must be valid for that; `V`'s instruction set must be present.
 #[inline(always)]
-#[expect(
-    clippy::needless_range_loop,
-    clippy::too_many_arguments,
-    reason = "the innermost loop, unrolled over constants"
-)]
+#[expect(clippy::needless_range_loop, reason = "the innermost loop, unrolled over constants")]
 pub(crate) unsafe fn tile<V: Vector, A: Arithmetic, const R: usize, const C: usize>(
     x: [*const u32; R],
     panel: *const u32,

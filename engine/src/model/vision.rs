@@ -217,7 +217,7 @@ impl Block {
 
 impl Merger {
     /// Image tokens from merged patches, in place.
-    fn apply(&self, kernel: &Kernel, work: &mut Workspace, rows: &mut Vec<f32>, probe: Probe<'_>) {
+    fn apply(&self, kernel: &Kernel, work: &mut Workspace, rows: &mut [f32], probe: Probe<'_>) {
         let width = self.proj.outputs();
         work.x.copy(kernel, self.proj.format(), width, rows);
         let mut projected = vec![0.0; rows.len()];
