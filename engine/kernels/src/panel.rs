@@ -269,6 +269,65 @@ impl Stored for WideHalf {
     }
 }
 
+/// As [`pack`] and [`tile`] for a lone row, which has no use for a packed panel: what was transposed is multiplied at once,
+/// in the order of [`tile`], and so gives the same bits.
+///
+/// # Safety
+/// As [`pack`] and [`tile`].
+#[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "unrolled over constants")]
+pub(crate) unsafe fn lone_row<V: Vector, A: Arithmetic, S: Stored, const C: usize>(
+    x: *const u32,
+    rows: &[*const u8; MOST_COLUMNS],
+    elements: usize,
+    sums: *mut f32,
+    ahead: &[*const u8; MOST_COLUMNS],
+) {
+    let whole = elements / S::ELEMENTS;
+    // SAFETY: as the caller's; prefetches may go anywhere.
+    unsafe {
+        let mut acc = [V::splat(0.0); C];
+        // Two registers of columns at a time: enough sums to hide their latency, few enough rows for the processor to know
+        // all their pages.
+        let mut first = 0;
+        while first < C {
+            let end = (first + 2).min(C);
+            let mut at = 0;
+            while at + V::LANES <= whole {
+                for c in first..end {
+                    let mut block = [V::splat_word(0); 16];
+                    for i in 0..V::LANES {
+                        let row = c * V::LANES + i;
+                        V::prefetch((*ahead.as_ptr().add(row)).wrapping_add(at * S::BYTES));
+                        block[i] = S::load::<V>((*rows.as_ptr().add(row)).add(at * S::BYTES));
+                    }
+                    let columns = V::transpose(block);
+                    for j in 0..V::LANES {
+                        acc[c] = A::step(acc[c], V::splat_word(*x.add(at + j)), columns[j]);
+                    }
+                }
+                at += V::LANES;
+            }
+            while at * S::ELEMENTS < elements {
+                let left = elements - at * S::ELEMENTS;
+                let xv = V::splat_word(*x.add(at));
+                for c in first..end {
+                    let mut word = [0u32; 16];
+                    for i in 0..V::LANES {
+                        word[i] = S::word((*rows.as_ptr().add(c * V::LANES + i)).add(at * S::BYTES), left);
+                    }
+                    acc[c] = A::step(acc[c], xv, V::load_words(word.as_ptr()));
+                }
+                at += 1;
+            }
+            first = end;
+        }
+        for c in 0..C {
+            acc[c].store(sums.add(c * V::LANES));
+        }
+    }
+}
+
 /// Transposes `elements` elements of each of `C * LANES` rows into a panel. `ahead`: where as many rows start that will be
 /// read next, of which memory is asked for those from `ask_from` on.
 ///

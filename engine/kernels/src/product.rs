@@ -14,8 +14,8 @@ use crate::matrix::Matrix;
 use crate::memory::Dtype;
 use crate::operand::{BLOCK, BLOCK_WORDS, Format, Operand, bf16_bits};
 use crate::panel::{
-    ASKED_ROWS, Arithmetic, Brain, Float, MOST_COLUMNS, Pairs, Singles, Stored, TILE_ROWS, WideBrain, WideHalf, pack,
-    tile, tile_bytes,
+    ASKED_ROWS, Arithmetic, Brain, Float, MOST_COLUMNS, Pairs, Singles, Stored, TILE_ROWS, WideBrain, WideHalf,
+    lone_row, pack, tile, tile_bytes,
 };
 use crate::sharing::threads;
 use crate::simd::Vector;
@@ -202,6 +202,10 @@ unsafe fn multiply<V: Vector, A: Arithmetic, S: Stored, const C: usize>(
     let mut at = 0;
     // SAFETY: as the caller's; all offsets stay inside the rows, the slice and the sums.
     unsafe {
+        if rows.len() == 1 {
+            let x = x.words().as_ptr().add(rows.start * x.stride());
+            return lone_row::<V, A, S, C>(x, &starts, w.inner(), sums, &after);
+        }
         while at < w.inner() {
             let elements = step.min(w.inner() - at);
             let words = elements.div_ceil(S::ELEMENTS);

@@ -352,6 +352,29 @@ fn random_model(seed: u64, format: Format) -> (ModelConfig, Model) {
     (config, model)
 }
 
+/// Decoding runs thousands of forwards: their memory is the session's, taken once.
+#[test]
+fn forwards_allocate_nothing() {
+    for format in [Format::F32, Format::Bf16, Format::Int8] {
+        let (config, model) = random_model(7, format);
+        let image = ImageFeatures { grid: [1, 2], rows: vec![0.5; 2 * config.text.hidden_size] };
+        let mut session = model.session(&[1, config.image_token_id, config.image_token_id, 2], &image);
+        session.prefill().unwrap();
+        let past = session.cached();
+        let mut peaks = Vec::new();
+        let mut forwards = || {
+            for (window, mask) in [(vec![3; 33], Mask::Draft), (vec![4; 33], Mask::Causal), (vec![5], Mask::Causal)] {
+                session.forward(&window, mask, &mut peaks).unwrap();
+                session.truncate(past);
+            }
+        };
+        // The windows are the test's own: three allocations.
+        forwards();
+        let again = allocation_counter::measure(forwards);
+        assert_eq!((again.count_total, peaks.len()), (3, 1), "{format:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
 
