@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::decode::Decode;
 use engine::device::Device;
-use engine::worker::{CheckpointSource, Job, LayoutMode, Pages, Source};
+use engine::precision::WeightFormat;
+use engine::worker::{CheckpointSource, EngineOptions, Job, LayoutMode, Pages, Source};
 
 /// Turns scans and PDFs into Markdown, on this computer.
 ///
@@ -89,9 +90,23 @@ pub(crate) struct ModelArgs {
     /// Threads that compute [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    /// Number format of the weights on the processor; a card computes in bf16
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Weights::Auto)]
+    pub(crate) weights: Weights,
 }
 
 impl ModelArgs {
+    /// What starts an engine.
+    pub(crate) fn options(&self) -> EngineOptions {
+        EngineOptions {
+            checkpoint: self.source(),
+            device: self.device,
+            threads: self.threads.map(usize::from),
+            pdfium_dir: None,
+            weights: self.weights.into(),
+        }
+    }
+
     pub(crate) fn source(&self) -> CheckpointSource {
         source(&self.checkpoint)
     }
@@ -101,17 +116,21 @@ impl ModelArgs {
 pub(crate) struct Bench {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// Ways of decoding to time, such as ar,spec
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "ar,spec", value_parser = DecodeArg::parse)]
-    pub(crate) decode: Vec<DecodeArg>,
-    /// Pictures or PDFs to read instead of the built-in sample
-    #[arg(long, value_name = "FILES", num_args = 1..)]
+    /// Pictures or PDFs to read instead of the built-in sample; the stages are timed on the first page of each
+    #[arg(value_name = "FILES")]
     pub(crate) images: Vec<PathBuf>,
+    /// Ways of decoding to compare, such as ar,spec [default: ar,spec where the checkpoint drafts; none with
+    /// --assume-accepted]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = DecodeArg::parse)]
+    pub(crate) decode: Vec<DecodeArg>,
+    /// Say how fast drafting would be with so many accepted drafts per round, such as 17.4: for untrained weights
+    #[arg(long, value_name = "N", value_parser = parse_accepted)]
+    pub(crate) assume_accepted: Option<f64>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Times to read everything in each way
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Times that each stage is run, and that everything is read in each way
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: u32,
 }
 
@@ -190,6 +209,30 @@ impl From<Layout> for LayoutMode {
     }
 }
 
+/// Number format of the weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Weights {
+    /// bf16 where the checkpoint stores bf16, otherwise f32
+    Auto,
+    /// Kept as stored, computed with in 32-bit floats
+    F32,
+    /// bfloat16, where the checkpoint stores it
+    Bf16,
+    /// 8-bit integers with scales, quantised when loaded
+    Int8,
+}
+
+impl From<Weights> for WeightFormat {
+    fn from(weights: Weights) -> Self {
+        match weights {
+            Weights::Auto => Self::Auto,
+            Weights::F32 => Self::F32,
+            Weights::Bf16 => Self::Bf16,
+            Weights::Int8 => Self::Int8,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
     /// On a terminal
@@ -246,6 +289,13 @@ fn parse_tau(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(tau) if (0.0..=1.0).contains(&tau) => Ok(tau),
         _ => Err("use a number from 0 to 1".to_owned()),
+    }
+}
+
+fn parse_accepted(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(accepted) if (0.0..=1024.0).contains(&accepted) => Ok(accepted),
+        _ => Err("use a number of accepted drafts, from 0 to the checkpoint's block size".to_owned()),
     }
 }
 
@@ -355,6 +405,11 @@ mod tests {
             "gravityocr recognize a.pdf --device tpu",
             "gravityocr recognize a.pdf b.pdf --trace t.json",
             "gravityocr recognize a.pdf -o x.json --trace x.json",
+            "gravityocr recognize a.pdf --weights int4",
+            "gravityocr bench --assume-accepted many",
+            "gravityocr bench --assume-accepted -1",
+            "gravityocr bench --assume-accepted NaN",
+            "gravityocr bench --runs 0",
             "gravityocr models",
         ] {
             let answer = parse(line).map(|_| ()).unwrap_err();

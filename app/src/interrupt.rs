@@ -24,6 +24,11 @@ impl Interrupt {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// Set when asked, for what looks at it by itself.
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+
     #[cfg(test)]
     pub(crate) fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);

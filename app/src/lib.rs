@@ -2,7 +2,6 @@
 //! shown while it happens (`progress`, `live`). The engine does the reading; it is reached through `reader`.
 
 mod bench;
-mod bench_report;
 mod cli;
 mod devices;
 mod inputs;

@@ -4,7 +4,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use engine::event::Event;
-use engine::worker::{Engine, EngineInfo, EngineOptions, Job, JobHandle};
+use engine::worker::{Engine, EngineOptions, Job, JobHandle};
 
 use crate::cli::ModelArgs;
 
@@ -44,12 +44,7 @@ pub(crate) struct EngineReader {
 impl EngineReader {
     /// Loads the checkpoint that the arguments name. The error is a sentence for the user.
     pub(crate) fn start(args: &ModelArgs) -> Result<Self, String> {
-        Self::open(EngineOptions {
-            checkpoint: args.source(),
-            device: args.device,
-            threads: args.threads.map(usize::from),
-            pdfium_dir: None,
-        })
+        Self::open(args.options())
     }
 
     /// Loads the checkpoint that the options name. The error is a sentence for the user.
@@ -58,7 +53,7 @@ impl EngineReader {
     }
 
     /// What was loaded and what computes.
-    pub(crate) fn info(&self) -> &EngineInfo {
+    pub(crate) fn info(&self) -> &engine::worker::EngineInfo {
         self.engine.info()
     }
 }

@@ -1,7 +1,7 @@
 //! Reads pages whose line boxes are known (`NN.png` beside `NN.lines.json`), so that what the model loses can be told from
 //! what the layout loses.
 //!
-//!     cargo run --release -p engine --example known_lines -- PAGES_FOLDER OUTPUT_FOLDER
+//!     cargo run --release -p engine --example known_lines -- PAGES_FOLDER OUTPUT_FOLDER [f32|bf16|int8]
 //!
 //! writes `NN.txt` for each page, a line for each box, to be scored against the page's text.
 #![allow(clippy::print_stdout, reason = "a measuring program talks to its terminal")]
@@ -16,13 +16,20 @@ use std::time::Instant;
 use engine::checkpoint::Checkpoint;
 use engine::decode::Decode;
 use engine::reader::{ReadOptions, Reader, Recorder};
+use kernels::{Format, Kernel};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let pages = arguments.next().expect("a folder of pages");
     let output = arguments.next().expect("an output folder");
     std::fs::create_dir_all(&output).unwrap();
-    let reader = Reader::new(Checkpoint::bundled().unwrap(), kernels::Kernel::best()).unwrap();
+    let format = match arguments.next().as_deref() {
+        None | Some("bf16") => Format::Bf16,
+        Some("f32") => Format::F32,
+        Some("int8") => Format::Int8,
+        Some(other) => panic!("no number format {other}"),
+    };
+    let reader = Reader::new(Checkpoint::bundled().unwrap(), Kernel::best(), format).unwrap();
     let options = ReadOptions { decode: Decode::SPEC, sampling: None, max_tokens: 4096 };
     let mut files: Vec<_> = std::fs::read_dir(&pages).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();

@@ -34,7 +34,7 @@ fn main() {
     let reader = rest
         .iter()
         .any(|a| a == "--read")
-        .then(|| Reader::new(Checkpoint::bundled().unwrap(), kernels::Kernel::best()).unwrap());
+        .then(|| Reader::new(Checkpoint::bundled().unwrap(), kernels::Kernel::best(), kernels::Format::Bf16).unwrap());
     let prefix = rest.into_iter().find(|a| a != "--read").unwrap_or_default();
     std::fs::create_dir_all(&output).unwrap();
     let mut paths: Vec<_> = std::fs::read_dir(&pages).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -11,6 +11,7 @@ pub mod decode;
 pub mod device;
 pub mod event;
 pub mod model;
+pub mod precision;
 pub mod reader;
 
 // Region texts -> document -> Markdown.
@@ -18,5 +19,6 @@ pub mod assemble;
 pub mod export;
 pub mod page;
 
-// The thread that drives it all.
+// The thread that drives it all, and the times of its stages.
+pub mod measure;
 pub mod worker;

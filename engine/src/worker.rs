@@ -17,6 +17,7 @@ use crate::document::{Document, DocumentError, OpenOptions, PageRaster, Turn, pa
 use crate::event::{Event, Outcome};
 use crate::layout;
 use crate::page::PageResult;
+use crate::precision::WeightFormat;
 use crate::reader::{Listener, ReadOptions, Reader};
 use crate::region::{Label, Rect, Region};
 
@@ -49,12 +50,14 @@ impl CheckpointSource {
 pub struct EngineOptions {
     /// What to load.
     pub checkpoint: CheckpointSource,
-    /// Where the model runs. A card that cannot be used gives way to the CPU.
+    /// Where the model runs. A card that cannot be used gives way to the CPU; a card computes in bf16.
     pub device: Device,
     /// Threads that compute; all the machine's when not given.
     pub threads: Option<usize>,
     /// A folder in which libpdfium is looked for.
     pub pdfium_dir: Option<PathBuf>,
+    /// How weights are kept.
+    pub weights: WeightFormat,
 }
 
 /// What an engine is and can do.
@@ -320,13 +323,10 @@ struct Worker {
 
 impl Worker {
     fn new(options: EngineOptions) -> Result<(Self, EngineInfo), EngineError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.threads.unwrap_or(0))
-            .thread_name(|n| format!("kernel-{n}"))
-            .build()
-            .map_err(|e| EngineError::Threads(e.to_string()))?;
+        let pool = thread_pool(options.threads)?;
         let checkpoint = options.checkpoint.open()?;
         let kernel = Kernel::best();
+        let format = options.weights.of(checkpoint.stored_format());
         let (card, fallback) = match options.device {
             Device::Cpu => (None, None),
             Device::Cuda(ordinal) => match DeviceModel::open(ordinal, &checkpoint) {
@@ -344,7 +344,7 @@ impl Worker {
             threads: pool.current_num_threads(),
             only_ar: checkpoint.why_not(),
         };
-        let reader = Reader::on(checkpoint, kernel, card)?;
+        let reader = Reader::on(checkpoint, kernel, format, card)?;
         Ok((Self { reader, pool, pdfium_dir: options.pdfium_dir }, info))
     }
 
@@ -432,6 +432,15 @@ impl Worker {
         post.event(Event::PageFinished { page: Box::new(result), figures: reading.figures });
         Ok(())
     }
+}
+
+/// The threads that compute; all of the machine's when their number is not given.
+pub(crate) fn thread_pool(threads: Option<usize>) -> Result<rayon::ThreadPool, EngineError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0))
+        .thread_name(|n| format!("kernel-{n}"))
+        .build()
+        .map_err(|e| EngineError::Threads(e.to_string()))
 }
 
 /// A page as it is read: drawn, turned and straightened. Boxes of regions refer to these pixels.

@@ -17,7 +17,14 @@ fn fixtures() -> PathBuf {
 }
 
 fn start(checkpoint: CheckpointSource) -> Engine {
-    Engine::start(EngineOptions { checkpoint, device: Device::Cpu, threads: Some(2), pdfium_dir: None }).unwrap()
+    Engine::start(EngineOptions {
+        checkpoint,
+        device: Device::Cpu,
+        threads: Some(2),
+        pdfium_dir: None,
+        weights: WeightFormat::Auto,
+    })
+    .unwrap()
 }
 
 fn finish(handle: &JobHandle) -> (Vec<Event>, Outcome) {
@@ -228,7 +235,7 @@ fn a_checkpoint_that_cannot_draft_says_why_and_reads_autoregressively() {
 /// Without a formula task, formulas are pictures; figures always are. Their pixels come with the page, once.
 #[test]
 fn what_is_not_read_is_handed_over_as_a_picture() {
-    let reader = Reader::new(Checkpoint::bundled().unwrap(), Kernel::best()).unwrap();
+    let reader = Reader::new(Checkpoint::bundled().unwrap(), Kernel::best(), kernels::Format::Bf16).unwrap();
     let raster = image::open(fixtures().join("glm_ocr_cases/paragraph/image.png")).unwrap().to_rgb8();
     let boxes = [(Label::DisplayFormula, 20), (Label::Image, 60), (Label::Text, 20)];
     let regions = boxes.map(|(label, y)| Region::new(label, Rect::new(20, y, 600, y + 40))).to_vec();

@@ -25,7 +25,7 @@ fn speculative_equals_autoregressive_on_every_line_of_the_pages() {
         println!("skipped: {} is not there", pages.display());
         return;
     };
-    let reader = Reader::new(Checkpoint::bundled().unwrap(), Kernel::best()).unwrap();
+    let reader = Reader::new(Checkpoint::bundled().unwrap(), Kernel::best(), kernels::Format::Bf16).unwrap();
     let (mut lines, mut drafts) = (0, 0);
     for file in entries.map(|entry| entry.unwrap().path()) {
         let Some(stem) = known::stem(&file) else { continue };

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use eframe::egui::text_selection::LabelSelectionState;
 use eframe::egui::{self, CentralPanel, Event, Id, Key, Panel};
 use engine::document::Turn;
+use engine::precision::WeightFormat;
 use engine::worker::{EngineInfo, EngineOptions};
 
 use super::action::{Action, Actions};
@@ -134,6 +135,7 @@ impl Window {
             device: settings.device,
             threads: settings.threads,
             pdfium_dir: None,
+            weights: WeightFormat::Auto,
         };
         let (sender, receiver) = sync_channel(1);
         let (backend, waker) = (Arc::clone(&self.options.backend), self.context.clone());

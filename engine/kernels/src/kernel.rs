@@ -1,12 +1,15 @@
 //! The choice of instruction set: a [`Kernel`] is proof that this processor has it.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::attention::{self, Attention};
 use crate::elementwise;
-use crate::product::{self, Product, Start, Weights};
+use crate::matrix::Matrix;
+use crate::operand::{self, Format, Operand, SHARE_FROM};
+use crate::product::{self, Best, Out, Product};
 use crate::sharing::threads;
 use crate::simd::portable::Portable;
 
@@ -14,11 +17,13 @@ use crate::simd::portable::Portable;
 #[derive(Clone, Copy)]
 pub struct Kernel {
     name: &'static str,
-    product: product::Block,
+    columns: usize,
+    product: product::Run,
     attention: attention::Run,
+    encode_row: unsafe fn(Format, &[f32], &mut [u32], &mut [f32]),
     rms_norm: unsafe fn(&[f32], &[f32], f32, &mut [f32]),
-    silu_product: unsafe fn(&[f32], &[f32], &mut [f32]),
-    peak: unsafe fn(&[f32]) -> (usize, f32),
+    rotate_pairs: unsafe fn(&mut [f32], &[f32], &[f32]),
+    rotate_halves: unsafe fn(&mut [f32], &[f32], &[f32]),
 }
 
 impl std::fmt::Debug for Kernel {
@@ -27,21 +32,37 @@ impl std::fmt::Debug for Kernel {
     }
 }
 
-/// A [`Kernel`] whose functions are compiled for the given features.
+/// The likeliest token of a row of logits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// Its index, the first of equals.
+    pub index: u32,
+    /// Its softmax probability, 0..=1.
+    pub probability: f32,
+    /// By how much its logit exceeds the second largest, nats.
+    pub margin: f32,
+}
+
+/// A [`Kernel`] whose functions are compiled for the given features, with panels of so many registers.
 macro_rules! kernel {
-    ($name:literal, $vector:ty $(, $features:literal)?) => {{
+    ($name:literal, $vector:ty, $registers:literal $(, $features:literal)?) => {{
         use $crate::{attention::Task, simd::Vector};
         type V = $vector;
-        const _: () = assert!(V::LANES <= 16);
+        const C: usize = $registers;
+        const _: () = assert!(V::LANES <= 16 && C * V::LANES <= $crate::panel::MOST_COLUMNS);
         $(#[target_feature(enable = $features)])?
-        unsafe fn product(p: &Product, rows: Range<usize>, columns: Range<usize>) {
+        unsafe fn product(p: &Product<'_>, panels: Range<usize>, rows: Range<usize>) {
             // SAFETY: the caller vouches for the features and for the product's memory.
-            unsafe { product::block::<V>(p, rows, columns) }
+            unsafe { product::task::<V, C>(p, panels, rows) }
         }
         $(#[target_feature(enable = $features)])?
         unsafe fn attention(task: &Task<'_>) {
             // SAFETY: the caller vouches for the features and for the task's memory.
-            unsafe { attention::task::<V>(task) }
+            unsafe { attention::task::<V, C>(task) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn encode_row(format: Format, row: &[f32], words: &mut [u32], scales: &mut [f32]) {
+            operand::encode_row(format, row, words, scales)
         }
         $(#[target_feature(enable = $features)])?
         unsafe fn rms_norm(x: &[f32], w: &[f32], eps: f32, out: &mut [f32]) {
@@ -49,16 +70,15 @@ macro_rules! kernel {
             unsafe { elementwise::rms_norm::<V>(x, w, eps, out) }
         }
         $(#[target_feature(enable = $features)])?
-        unsafe fn silu_product(gate: &[f32], up: &[f32], out: &mut [f32]) {
-            // SAFETY: the caller vouches for the features and the lengths.
-            unsafe { elementwise::silu_product::<V>(gate, up, out) }
+        unsafe fn rotate_pairs(x: &mut [f32], cos: &[f32], sin: &[f32]) {
+            elementwise::rotate_pairs(x, cos, sin)
         }
         $(#[target_feature(enable = $features)])?
-        unsafe fn peak(row: &[f32]) -> (usize, f32) {
-            // SAFETY: the caller vouches for the features.
-            unsafe { elementwise::peak::<V>(row) }
+        unsafe fn rotate_halves(x: &mut [f32], cos: &[f32], sin: &[f32]) {
+            elementwise::rotate_halves(x, cos, sin)
         }
-        Kernel { name: $name, product, attention, rms_norm, silu_product, peak }
+        let columns = C * V::LANES;
+        Kernel { name: $name, columns, product, attention, encode_row, rms_norm, rotate_pairs, rotate_halves }
     }};
 }
 
@@ -73,14 +93,41 @@ impl Kernel {
         let mut kernels = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
+            use crate::simd::avx2::Avx2;
+            use crate::simd::avx512::Avx512;
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bf16")
+                && is_x86_feature_detected!("avx512vnni")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl")
+            {
+                kernels.push(kernel!(
+                    "avx512-bf16",
+                    Avx512<true>,
+                    4,
+                    "avx512f,avx512bw,avx512vl,avx512bf16,avx512vnni,avx2,fma"
+                ));
+            }
             if is_x86_feature_detected!("avx512f") {
-                kernels.push(kernel!("avx512", crate::simd::avx512::Avx512, "avx512f,avx2,fma"));
+                kernels.push(kernel!("avx512", Avx512<false>, 4, "avx512f,avx2,fma"));
             }
             if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c") {
-                kernels.push(kernel!("avx2", crate::simd::avx2::Avx2, "avx2,fma,f16c"));
+                kernels.push(kernel!("avx2", Avx2, 2, "avx2,fma,f16c"));
             }
         }
-        kernels.push(kernel!("portable", Portable));
+        #[cfg(target_arch = "aarch64")]
+        {
+            use std::arch::is_aarch64_feature_detected as has;
+
+            use crate::simd::neon::Neon;
+            if has!("neon") && has!("bf16") && has!("i8mm") {
+                kernels.push(kernel!("neon-bf16", Neon<true>, 4, "neon,bf16,i8mm"));
+            }
+            if has!("neon") {
+                kernels.push(kernel!("neon", Neon<false>, 4, "neon"));
+            }
+        }
+        kernels.push(kernel!("portable", Portable, 2));
         kernels
     }
 
@@ -89,44 +136,102 @@ impl Kernel {
         self.name
     }
 
-    /// `y[r, c] = sum_k x[r, k] * w[c, k] + bias[c]`, for `x` `[rows, inner]`, `w` `[columns, inner]`, `y`
-    /// `[rows, columns]`. A row's result does not depend on the other rows.
+    /// Columns of a panel.
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// `y = x w^T + bias`, `[rows, outputs]`, gated where the matrix is.
+    ///
+    /// A row's result does not depend on the other rows.
     ///
     /// # Panics
-    /// When the lengths do not fit together.
-    pub fn product(&self, x: &[f32], w: Weights<'_>, bias: Option<&[f32]>, inner: usize, y: &mut [f32]) {
-        assert!(inner > 0 && x.len().is_multiple_of(inner) && w.len().is_multiple_of(inner), "product: inner size");
-        let (rows, columns) = (x.len() / inner, w.len() / inner);
-        assert!(y.len() == rows * columns && bias.is_none_or(|b| b.len() == columns), "product: outer size");
-        let product = Product {
-            x: x.as_ptr(),
-            weights: match w {
-                Weights::F32(w) => Start::F32(w.as_ptr()),
-                Weights::Bf16(w) => Start::Bf16(w.as_ptr()),
-                Weights::F16(w) => Start::F16(w.as_ptr()),
-            },
-            inner,
-            bias: bias.map_or(std::ptr::null(), <[f32]>::as_ptr),
-            y: y.as_mut_ptr(),
-            outer: columns,
-        };
-        // SAFETY: sizes were checked; self exists only where its features do.
-        unsafe { product::run(self.product, product, rows, columns) }
+    /// When the sizes or formats do not fit together.
+    pub fn product(&self, x: &Operand, w: &Matrix, y: &mut [f32]) {
+        assert!(y.len() == x.rows() * w.outputs(), "product: outer size");
+        let y = y.as_mut_ptr();
+        self.run(x, w, if w.is_gated() { Out::GatedFloats(y) } else { Out::Write(y) });
+    }
+
+    /// As [`Kernel::product`], added to `y`.
+    ///
+    /// # Panics
+    /// When the sizes or formats do not fit together, or the matrix is gated.
+    pub fn product_add(&self, x: &Operand, w: &Matrix, y: &mut [f32]) {
+        assert!(y.len() == x.rows() * w.outputs() && !w.is_gated(), "product_add: outer size");
+        self.run(x, w, Out::Add(y.as_mut_ptr()));
+    }
+
+    /// As [`Kernel::product`] of a gated matrix, into the operand of the next product. `spare` is memory to work in.
+    ///
+    /// # Panics
+    /// When the sizes or formats do not fit together, or the matrix is not gated.
+    pub fn product_gated(&self, x: &Operand, w: &Matrix, next: Format, y: &mut Operand, spare: &mut Vec<f32>) {
+        assert!(w.is_gated(), "product_gated: the matrix has no gates");
+        if next == Format::Bf16 {
+            y.shape(next, x.rows(), w.outputs());
+            let stride = y.stride();
+            self.run(x, w, Out::GatedBf16(y.words_mut().as_mut_ptr(), stride));
+        } else {
+            spare.resize(x.rows() * w.outputs(), 0.0);
+            self.product(x, w, spare);
+            y.copy(self, next, w.outputs(), spare);
+        }
+    }
+
+    /// The largest of every row of `x w^T`, without writing the product; `logits`, where given, gets it all the same
+    /// (`[rows, outputs]`).
+    ///
+    /// # Panics
+    /// When the sizes or formats do not fit together, or the matrix is gated.
+    pub fn peaks(&self, x: &Operand, w: &Matrix, logits: Option<&mut [f32]>, mut each: impl FnMut(Peak)) {
+        thread_local! {
+            static BEST: RefCell<Vec<Best>> = const { RefCell::new(Vec::new()) };
+        }
+        let rows = x.rows();
+        assert!(!w.is_gated() && logits.as_ref().is_none_or(|l| l.len() == rows * w.outputs()), "peaks: size");
+        let mut best = BEST.take();
+        best.resize(product::panels(w, self.columns) * rows, Best::default());
+        let logits = logits.map_or(std::ptr::null_mut(), <[f32]>::as_mut_ptr);
+        self.run(x, w, Out::Best(best.as_mut_ptr(), logits));
+        for row in 0..rows {
+            let (index, probability, margin) = product::combine(best.iter().skip(row).step_by(rows).copied());
+            each(Peak { index, probability, margin });
+        }
+        BEST.set(best);
+    }
+
+    fn run(&self, x: &Operand, w: &Matrix, out: Out) {
+        assert!(x.width() == w.inner(), "product: inner size");
+        assert!(x.format() == w.format(), "product: formats");
+        assert!(w.panel_columns().is_none_or(|columns| columns == self.columns), "product: another kernel's matrix");
+        if x.rows() > 0 {
+            // SAFETY: sizes were checked here and by the callers; self exists only where its features do.
+            unsafe { product::run(self.product, &Product { x, w, out }, self.columns) }
+        }
     }
 
     /// Attention; `out` is `[R, H, D]`.
     ///
     /// # Panics
-    /// When the lengths do not fit together.
+    /// When the sizes or formats do not fit together.
     pub fn attention(&self, call: &Attention<'_>, out: &mut [f32]) {
-        let Attention { queries, keys, values, visible, heads, head_dim, .. } = *call;
-        let most = visible.iter().max().copied().unwrap_or(0) * head_dim;
-        assert!(!keys.is_empty() && heads.is_multiple_of(keys.len()) && values.len() == keys.len(), "attention: heads");
-        assert!(keys.iter().chain(values).all(|k| k.len() >= most) && head_dim > 0, "attention: keys");
-        assert!(visible.iter().all(|&n| n > 0), "attention: a row that sees nothing");
-        assert!(queries.len() == visible.len() * heads * head_dim && out.len() == queries.len(), "attention: rows");
-        // SAFETY: sizes were checked; self exists only where its features do.
-        unsafe { attention::run(self.attention, call, out) }
+        let Attention { queries, cache, visible, heads, .. } = *call;
+        assert!(heads > 0 && heads.is_multiple_of(cache.head_count().max(1)), "attention: heads");
+        assert!(visible.iter().all(|&n| n > 0 && n <= cache.len()), "attention: keys");
+        assert!(queries.format() == cache.format() && queries.width() == cache.head_dim(), "attention: queries");
+        assert!(queries.rows() == visible.len() * heads, "attention: rows");
+        assert!(out.len() == queries.rows() * queries.width(), "attention: size");
+        if cache.head_count() > 0 && cache.head_dim() > 0 && !visible.is_empty() {
+            // SAFETY: sizes were checked; self exists only where its features do.
+            unsafe { attention::run(self.attention, call, out) }
+        }
+    }
+
+    /// Writes a row in a format: one word after the other, and int8's scales.
+    pub(crate) fn encode_row(&self, format: Format, row: &[f32], words: &mut [u32], scales: &mut [f32]) {
+        // SAFETY: self exists only where its features do.
+        unsafe { (self.encode_row)(format, row, words, scales) }
     }
 
     /// Root-mean-square norm of every row of `x` (`[rows, weight.len()]`) into `out`.
@@ -154,79 +259,59 @@ impl Kernel {
         }
     }
 
-    /// `out = silu(gate) * up`, element by element.
-    ///
-    /// # Panics
-    /// When the lengths differ.
-    pub fn silu_product(&self, gate: &[f32], up: &[f32], out: &mut [f32]) {
-        assert!(gate.len() == out.len() && up.len() == out.len(), "silu_product: size");
-        const SHARE: usize = 1 << 15;
-        out.par_chunks_mut(SHARE).zip(gate.par_chunks(SHARE)).zip(up.par_chunks(SHARE)).for_each(
-            |((out, gate), up)| {
-                // SAFETY: the lengths are equal; self exists only where its features do.
-                unsafe { (self.silu_product)(gate, up, out) }
-            },
-        );
-    }
-
-    /// As [`Kernel::silu_product`] for `gate_up` `[rows, 2 * inner]`, the gate first, into `out` `[rows, inner]`.
+    /// `hidden += rms_norm(x)`, row by row.
     ///
     /// # Panics
     /// When the lengths do not fit together.
-    pub fn silu_product_fused(&self, gate_up: &[f32], inner: usize, out: &mut [f32]) {
-        assert!(inner > 0 && gate_up.len() == 2 * out.len() && out.len().is_multiple_of(inner), "silu: size");
-        for (gate_up, out) in gate_up.chunks_exact(2 * inner).zip(out.chunks_exact_mut(inner)) {
-            let (gate, up) = gate_up.split_at(inner);
+    pub fn add_normed(&self, hidden: &mut [f32], x: &[f32], weight: &[f32], eps: f32) {
+        thread_local! {
+            static ROW: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+        }
+        let n = weight.len();
+        assert!(n > 0 && x.len() == hidden.len() && x.len().is_multiple_of(n), "add_normed: size");
+        let each = |(hidden, x): (&mut [f32], &[f32])| {
+            let mut normed = ROW.take();
+            normed.resize(n, 0.0);
             // SAFETY: the lengths are equal; self exists only where its features do.
-            unsafe { (self.silu_product)(gate, up, out) }
+            unsafe { (self.rms_norm)(x, weight, eps, &mut normed) }
+            hidden.iter_mut().zip(&normed).for_each(|(h, v)| *h += v);
+            ROW.set(normed);
+        };
+        if threads() == 1 || x.len() < SHARE_FROM {
+            hidden.chunks_exact_mut(n).zip(x.chunks_exact(n)).for_each(each);
+        } else {
+            hidden.par_chunks_exact_mut(n).zip(x.par_chunks_exact(n)).for_each(each);
         }
     }
 
     /// The exact (erf) GELU in place.
     pub fn gelu(&self, x: &mut [f32]) {
-        let share = share(x.len(), 1 << 14);
-        x.par_chunks_mut(share).for_each(elementwise::gelu);
+        elementwise::gelu(x);
     }
 
-    /// Rotates adjacent pairs of every head: `x` `[rows, heads, D]`, tables `[rows, D]`.
+    /// Rotates adjacent pairs of a row of heads; `cos` and `sin` are as long as a head.
     ///
     /// # Panics
     /// When the lengths do not fit together.
-    pub fn rotate_pairs(&self, x: &mut [f32], cos: &[f32], sin: &[f32], head_dim: usize) {
-        rotate(x, cos, sin, head_dim, elementwise::rotate_pairs);
+    pub fn rotate_pairs(&self, row: &mut [f32], cos: &[f32], sin: &[f32]) {
+        let head_dim = cos.len();
+        assert!(head_dim > 0 && sin.len() == head_dim && row.len().is_multiple_of(head_dim), "rotate_pairs: size");
+        for head in row.chunks_exact_mut(head_dim) {
+            // SAFETY: self exists only where its features do.
+            unsafe { (self.rotate_pairs)(head, cos, sin) }
+        }
     }
 
-    /// Rotates pairs half a head apart: `x` `[rows, heads, D]`, tables `[rows, D]`.
+    /// Rotates pairs half a head apart, of a row of heads; `cos` and `sin` are as long as a head.
     ///
     /// # Panics
     /// When the lengths do not fit together.
-    pub fn rotate_halves(&self, x: &mut [f32], cos: &[f32], sin: &[f32], head_dim: usize) {
-        rotate(x, cos, sin, head_dim, elementwise::rotate_halves);
-    }
-
-    /// Index (the first of equals) and softmax probability of a row's largest value.
-    pub fn peak(&self, row: &[f32]) -> (usize, f32) {
-        // SAFETY: self exists only where its features do.
-        unsafe { (self.peak)(row) }
-    }
-}
-
-/// How many of `total` elements one thread takes at a time: `size`, or all where the kernel stays on its thread.
-fn share(total: usize, size: usize) -> usize {
-    if threads() == 1 { total.max(1) } else { size }
-}
-
-fn rotate(x: &mut [f32], cos: &[f32], sin: &[f32], head_dim: usize, f: fn(&mut [f32], &[f32], &[f32])) {
-    assert!(head_dim > 0 && cos.len() == sin.len() && cos.len().is_multiple_of(head_dim), "rotate: tables");
-    if cos.is_empty() {
-        return;
-    }
-    let rows = cos.len() / head_dim;
-    assert!(x.len().is_multiple_of(rows * head_dim), "rotate: size");
-    let row = x.len() / rows;
-    for ((x, cos), sin) in x.chunks_exact_mut(row).zip(cos.chunks_exact(head_dim)).zip(sin.chunks_exact(head_dim)) {
-        for head in x.chunks_exact_mut(head_dim) {
-            f(head, cos, sin);
+    pub fn rotate_halves(&self, row: &mut [f32], cos: &[f32], sin: &[f32]) {
+        let head_dim = cos.len();
+        assert!(head_dim > 0 && sin.len() == head_dim && row.len().is_multiple_of(head_dim), "rotate_halves: size");
+        for head in row.chunks_exact_mut(head_dim) {
+            // SAFETY: self exists only where its features do.
+            unsafe { (self.rotate_halves)(head, cos, sin) }
         }
     }
 }

@@ -4,15 +4,21 @@ pub mod cuda;
 pub mod memory;
 
 mod attention;
+mod cache;
 mod elementwise;
 mod kernel;
+mod matrix;
+mod operand;
+mod panel;
 mod product;
 mod sharing;
 mod simd;
 
 pub use attention::Attention;
-pub use kernel::Kernel;
-pub use product::Weights;
+pub use cache::KeyValues;
+pub use kernel::{Kernel, Peak};
+pub use matrix::Matrix;
+pub use operand::{Format, Operand};
 pub use sharing::alone;
 
 #[cfg(test)]

@@ -71,6 +71,16 @@ impl Bytes {
         Self::whole(Storage::Owned(buffer, start))
     }
 
+    /// A buffer of `length` bytes that starts at a multiple of 64, zero until `fill` has written into it.
+    pub fn filled(length: usize, fill: impl FnOnce(&mut [u8])) -> Self {
+        // Zeroed pages come from the system as they are touched, so filling in parallel also spreads that cost.
+        let mut buffer = vec![0; length + ALIGNMENT];
+        let start = buffer.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        buffer.truncate(start + length);
+        fill(buffer.get_mut(start..).unwrap_or_default());
+        Self::whole(Storage::Owned(buffer, start))
+    }
+
     /// Bytes that are part of the program.
     pub fn from_static(bytes: &'static [u8]) -> Self {
         Self::whole(Storage::Static(bytes))
@@ -240,6 +250,9 @@ mod tests {
             let bytes = Bytes::copy_from(&source);
             assert_eq!(bytes.as_slice(), source);
             assert_eq!(bytes.as_slice().as_ptr() as usize % ALIGNMENT, 0);
+            let filled = Bytes::filled(length, |bytes| bytes.copy_from_slice(&source));
+            assert_eq!(filled.as_slice(), source);
+            assert_eq!(filled.as_slice().as_ptr() as usize % ALIGNMENT, 0);
         }
     }
 

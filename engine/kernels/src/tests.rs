@@ -1,9 +1,12 @@
 //! Every kernel this processor has against plain sums in f64, and each row against itself in windows of other sizes.
 
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
 use half::{bf16, f16};
 use proptest::prelude::*;
 
-use crate::{Attention, Kernel, Weights};
+use crate::memory::{Bytes, Dtype, Tensor};
+use crate::{Attention, Format, Kernel, KeyValues, Matrix, Operand};
 
 /// Small repeatable numbers in -1..1.
 fn numbers(seed: u64, n: usize) -> Vec<f32> {
@@ -18,12 +21,57 @@ fn numbers(seed: u64, n: usize) -> Vec<f32> {
         .collect()
 }
 
+fn tensor(dtype: Dtype, shape: &[usize], values: &[f32]) -> Tensor {
+    match dtype {
+        Dtype::F32 => Tensor::from_f32(shape, values),
+        Dtype::Bf16 => Tensor::from_f32_as_bf16(shape, values),
+        Dtype::F16 => {
+            let bytes: Vec<u8> = values.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect();
+            Tensor::new(dtype, shape, Bytes::copy_from(&bytes))
+        }
+    }
+    .unwrap()
+}
+
+fn matrix(kernel: &Kernel, format: Format, dtype: Dtype, outer: usize, w: &[f32], bias: Option<&[f32]>) -> Matrix {
+    let tensor = tensor(dtype, &[outer, w.len() / outer], w);
+    Matrix::new(vec![tensor], bias.map(<[f32]>::to_vec)).unwrap().with_format(kernel, format)
+}
+
+fn operand(kernel: &Kernel, format: Format, width: usize, x: &[f32]) -> Operand {
+    let mut operand = Operand::default();
+    operand.copy(kernel, format, width, x);
+    operand
+}
+
+/// What a format makes of a number.
+fn seen(format: Format, x: f32) -> f64 {
+    if format == Format::Bf16 { bf16::from_f32(x).to_f64() } else { f64::from(x) }
+}
+
 fn assert_near(got: &[f32], want: &[f64], tolerance: f64, what: &str) {
     assert_eq!(got.len(), want.len());
     for (i, (g, w)) in got.iter().zip(want).enumerate() {
         assert!((f64::from(*g) - w).abs() <= tolerance, "{what}: element {i} is {g}, not {w}");
     }
 }
+
+/// `x w^T + bias` in f64, of the numbers as a format sees them.
+fn plain(format: Format, dtype: Dtype, x: &[f32], w: &[f32], bias: &[f32]) -> Vec<f64> {
+    let inner = w.len() / bias.len();
+    let stored = tensor(dtype, &[w.len()], w).to_f32_vec();
+    x.chunks_exact(inner)
+        .flat_map(|x| {
+            stored.chunks_exact(inner).zip(bias).map(move |(w, bias)| {
+                let dot: f64 = x.iter().zip(w).map(|(x, w)| seen(format, *x) * f64::from(*w)).sum();
+                dot + f64::from(*bias)
+            })
+        })
+        .collect()
+}
+
+const STORED: [(Format, Dtype); 4] =
+    [(Format::F32, Dtype::F32), (Format::F32, Dtype::Bf16), (Format::F32, Dtype::F16), (Format::Bf16, Dtype::Bf16)];
 
 #[test]
 fn the_portable_kernel_is_always_there() {
@@ -32,176 +80,295 @@ fn the_portable_kernel_is_always_there() {
 
 proptest! {
     #[test]
-    fn products_match_f64(rows in 1usize..20, columns in 1usize..40, inner in 1usize..90, seed: u64) {
+    fn products_match_f64(rows in 1usize..20, columns in 1usize..150, inner in 1usize..90, seed: u64) {
         let x = numbers(seed, rows * inner);
         let w = numbers(!seed, columns * inner);
         let bias = numbers(seed ^ 5, columns);
-        let half: Vec<f16> = w.iter().map(|&v| f16::from_f32(v)).collect();
-        let brain: Vec<bf16> = w.iter().map(|&v| bf16::from_f32(v)).collect();
         for kernel in Kernel::available() {
-            for weights in [Weights::F32(&w), Weights::Bf16(&brain), Weights::F16(&half)] {
-                let stored = |i: usize| match weights {
-                    Weights::F32(w) => f64::from(w[i]),
-                    Weights::Bf16(w) => w[i].to_f64(),
-                    Weights::F16(w) => w[i].to_f64(),
-                };
-                let mut want = Vec::new();
-                for r in 0..rows {
-                    for (c, bias) in bias.iter().enumerate() {
-                        let dot: f64 = (0..inner).map(|k| f64::from(x[r * inner + k]) * stored(c * inner + k)).sum();
-                        want.push(dot + f64::from(*bias));
-                    }
-                }
+            for (format, dtype) in STORED {
+                let want = plain(format, dtype, &x, &w, &bias);
+                let x = operand(&kernel, format, inner, &x);
+                let matrix = matrix(&kernel, format, dtype, columns, &w, Some(&bias));
                 let mut got = vec![f32::NAN; rows * columns];
-                kernel.product(&x, weights, Some(&bias), inner, &mut got);
+                kernel.product(&x, &matrix, &mut got);
                 assert_near(&got, &want, 2e-5, kernel.name());
+                kernel.product_add(&x, &matrix, &mut got);
+                let twice: Vec<f64> = want.iter().map(|v| 2.0 * v).collect();
+                assert_near(&got, &twice, 4e-5, kernel.name());
+            }
+        }
+    }
+
+    /// Quantised to 8 bits the result is near, and the same on every kernel: the integer sums are exact.
+    #[test]
+    fn quantised_products_are_near_and_equal_everywhere(rows in 1usize..9, columns in 1usize..80, inner in 1usize..400, seed: u64) {
+        let x = numbers(seed, rows * inner);
+        let w = numbers(!seed, columns * inner);
+        let bias = numbers(seed ^ 5, columns);
+        let want = plain(Format::Int8, Dtype::F32, &x, &w, &bias);
+        let results: Vec<Vec<f32>> = Kernel::available().iter().map(|kernel| {
+            let x = operand(kernel, Format::Int8, inner, &x);
+            let mut got = vec![f32::NAN; rows * columns];
+            kernel.product(&x, &matrix(kernel, Format::Int8, Dtype::F32, columns, &w, Some(&bias)), &mut got);
+            got
+        }).collect();
+        // Half a step of 1/127 on both sides of each product, adding up like a random walk: five deviations.
+        let tolerance = 5.0 * (inner as f64).sqrt() / 254.0;
+        for (got, kernel) in results.iter().zip(Kernel::available()) {
+            assert_near(got, &want, tolerance, kernel.name());
+        }
+        // The portable kernel alone multiplies and adds in two roundings.
+        for fused in results[..results.len() - 1].windows(2) {
+            prop_assert_eq!(&fused[0], &fused[1]);
+        }
+    }
+
+    /// Several tensors as one matrix, the lower half gating the upper.
+    #[test]
+    fn gated_products_match_f64(rows in 1usize..9, half in 1usize..70, inner in 1usize..60, seed: u64) {
+        let x = numbers(seed, rows * inner);
+        let w: Vec<f32> = numbers(!seed, 2 * half * inner).iter().map(|v| v * 2.0).collect();
+        let bias = numbers(seed ^ 5, 2 * half);
+        for kernel in Kernel::available() {
+            for (format, dtype) in STORED {
+                let want: Vec<f64> = plain(format, dtype, &x, &w, &bias)
+                    .chunks_exact(2 * half)
+                    .flat_map(|row| (0..half).map(|i| row[i] / (1.0 + (-row[i]).exp()) * row[half + i]))
+                    .collect();
+                let parts = w.chunks_exact(half * inner).map(|part| tensor(dtype, &[half, inner], part)).collect();
+                let matrix = Matrix::new(parts, Some(bias.clone())).unwrap().gated().unwrap().with_format(&kernel, format);
+                let x = operand(&kernel, format, inner, &x);
+                let mut got = vec![f32::NAN; rows * half];
+                kernel.product(&x, &matrix, &mut got);
+                assert_near(&got, &want, 1e-4 * (inner as f64), kernel.name());
+
+                // As the operand of a product with ones: the sums of the rows.
+                let (mut next, mut spare) = (Operand::default(), Vec::new());
+                kernel.product_gated(&x, &matrix, format, &mut next, &mut spare);
+                let ones = self::matrix(&kernel, format, dtype, 1, &vec![1.0; half], None);
+                let mut sums = vec![f32::NAN; rows];
+                kernel.product(&next, &ones, &mut sums);
+                let want: Vec<f64> = got.chunks_exact(half).map(|row| row.iter().map(|&v| seen(format, v)).sum()).collect();
+                assert_near(&sums, &want, 1e-3 * half as f64, kernel.name());
+            }
+        }
+    }
+
+    /// What makes self-speculative output equal to autoregressive output: a row alone gives the very same bits.
+    #[test]
+    fn a_row_does_not_depend_on_its_window(rows in 2usize..42, columns in 1usize..90, inner in 1usize..600, seed: u64) {
+        let x = numbers(seed, rows * inner);
+        let w = numbers(!seed, columns * inner);
+        for kernel in Kernel::available() {
+            for (format, dtype) in STORED.into_iter().chain([(Format::Int8, Dtype::Bf16)]) {
+                let matrix = matrix(&kernel, format, dtype, columns, &w, None);
+                let mut all = vec![0.0; rows * columns];
+                kernel.product(&operand(&kernel, format, inner, &x), &matrix, &mut all);
+                let mut peaks = Vec::new();
+                kernel.peaks(&operand(&kernel, format, inner, &x), &matrix, None, |peak| peaks.push(peak));
+                for r in 0..rows {
+                    let x = operand(&kernel, format, inner, &x[r * inner..(r + 1) * inner]);
+                    let mut one = vec![0.0; columns];
+                    kernel.product(&x, &matrix, &mut one);
+                    prop_assert_eq!(&one, &all[r * columns..(r + 1) * columns]);
+                    kernel.peaks(&x, &matrix, None, |peak| assert_eq!(peak, peaks[r]));
+                }
             }
         }
     }
 
     #[test]
+    fn peaks_match_f64(rows in 1usize..5, columns in 2usize..300, seed: u64) {
+        // The product with the identity shows its operand.
+        let x: Vec<f32> = numbers(seed, rows * columns).iter().map(|v| v * 9.0).collect();
+        let identity: Vec<f32> = (0..columns * columns).map(|i| f32::from(i % (columns + 1) == 0)).collect();
+        for kernel in Kernel::available() {
+            let matrix = matrix(&kernel, Format::F32, Dtype::F32, columns, &identity, None);
+            let mut logits = vec![f32::NAN; x.len()];
+            let mut row = 0;
+            kernel.peaks(&operand(&kernel, Format::F32, columns, &x), &matrix, Some(&mut logits), |peak| {
+                let x = &x[row * columns..(row + 1) * columns];
+                let mut sorted = x.to_vec();
+                sorted.sort_by(|a, b| b.total_cmp(a));
+                assert_eq!(x[peak.index as usize], sorted[0]);
+                assert_eq!(peak.margin, sorted[0] - sorted[1]);
+                let sum: f64 = x.iter().map(|&v| (f64::from(v) - f64::from(sorted[0])).exp()).sum();
+                assert!((f64::from(peak.probability) - 1.0 / sum).abs() < 1e-5);
+                row += 1;
+            });
+            prop_assert_eq!(&logits, &x);
+        }
+    }
+
+    #[test]
     fn attention_matches_f64(
-        rows in 1usize..12, kv in 1usize..3, group in 1usize..4, head_dim in 1usize..70, past in 0usize..50, seed: u64,
+        rows in 1usize..20, kv in 1usize..3, group in 1usize..4, head_dim in 1usize..70, past in 0usize..150, seed: u64,
     ) {
         let heads = kv * group;
         let total = past + rows;
         let q = numbers(seed, rows * heads * head_dim);
         let k = numbers(seed ^ 1, kv * total * head_dim);
         let v = numbers(seed ^ 2, kv * total * head_dim);
-        let keys: Vec<&[f32]> = k.chunks_exact(total * head_dim).collect();
-        let values: Vec<&[f32]> = v.chunks_exact(total * head_dim).collect();
         // Row 0 causal, the others seeing everything: the draft mask.
         let visible: Vec<usize> = (0..rows).map(|r| if r == 0 { past + 1 } else { total }).collect();
-        let scale = 3.0;
-        let mut want = Vec::new();
-        for r in 0..rows {
-            for h in 0..heads {
-                let at = |d: usize| f64::from(q[(r * heads + h) * head_dim + d]);
-                let (k, v) = (keys[h / group], values[h / group]);
-                let scores: Vec<f64> = (0..visible[r])
-                    .map(|j| (0..head_dim).map(|d| at(d) * f64::from(k[j * head_dim + d])).sum::<f64>() * scale)
-                    .collect();
-                let max = scores.iter().copied().fold(f64::MIN, f64::max);
-                let e: Vec<f64> = scores.iter().map(|s| (s - max).exp()).collect();
-                let sum: f64 = e.iter().sum();
-                for d in 0..head_dim {
-                    want.push(e.iter().enumerate().map(|(j, p)| p * f64::from(v[j * head_dim + d])).sum::<f64>() / sum);
+        let scale = 3.0 / (head_dim as f64).sqrt();
+        for (format, tolerance) in [(Format::F32, 2e-5), (Format::Bf16, 1e-2)] {
+            let at = |x: &[f32], row: usize, head: usize, heads: usize, d: usize| seen(format, x[(row * heads + head) * head_dim + d]);
+            let mut want = Vec::new();
+            for (r, &visible) in visible.iter().enumerate() {
+                for h in 0..heads {
+                    let dot = |j| (0..head_dim).map(|d| at(&q, r, h, heads, d) * at(&k, j, h / group, kv, d)).sum::<f64>();
+                    let scores: Vec<f64> = (0..visible).map(|j| dot(j) * scale).collect();
+                    let max = scores.iter().copied().fold(f64::MIN, f64::max);
+                    let e: Vec<f64> = scores.iter().map(|s| (s - max).exp()).collect();
+                    let sum: f64 = e.iter().sum();
+                    for d in 0..head_dim {
+                        want.push(e.iter().enumerate().map(|(j, p)| p * at(&v, j, h / group, kv, d)).sum::<f64>() / sum);
+                    }
                 }
             }
-        }
-        for kernel in Kernel::available() {
-            let mut got = vec![f32::NAN; q.len()];
-            let call = Attention {
-                queries: &q, keys: &keys, values: &values, visible: &visible, heads, head_dim, scale: scale as f32,
-            };
-            kernel.attention(&call, &mut got);
-            assert_near(&got, &want, 2e-5, kernel.name());
-        }
-    }
-
-    /// What makes self-speculative output equal to autoregressive output: a row alone gives the very same bits.
-    #[test]
-    fn a_row_does_not_depend_on_its_window(rows in 2usize..40, columns in 1usize..30, inner in 1usize..80, seed: u64) {
-        let x = numbers(seed, rows * inner);
-        let w: Vec<bf16> = numbers(!seed, columns * inner).into_iter().map(bf16::from_f32).collect();
-        for kernel in Kernel::available() {
-            let mut all = vec![0.0; rows * columns];
-            kernel.product(&x, Weights::Bf16(&w), None, inner, &mut all);
-            for r in 0..rows {
-                let mut one = vec![0.0; columns];
-                kernel.product(&x[r * inner..(r + 1) * inner], Weights::Bf16(&w), None, inner, &mut one);
-                prop_assert_eq!(&one, &all[r * columns..(r + 1) * columns]);
+            for kernel in Kernel::available() {
+                let mut cache = KeyValues::new(&kernel, format, kv, head_dim);
+                cache.append(&operand(&kernel, format, head_dim, &k), &v, kv * head_dim);
+                let queries = operand(&kernel, format, head_dim, &q);
+                let mut got = vec![f32::NAN; q.len()];
+                let call = Attention { queries: &queries, cache: &cache, visible: &visible, heads, scale: scale as f32 };
+                kernel.attention(&call, &mut got);
+                assert_near(&got, &want, tolerance, kernel.name());
             }
         }
     }
 
+    /// A row gives the same bits alone over a cache that ends with it, and in a window over keys that it does not see; and
+    /// a cache that was cut and filled again is as one that was not.
     #[test]
-    fn an_attention_row_does_not_depend_on_its_window(rows in 2usize..40, head_dim in 1usize..70, past in 0usize..40, seed: u64) {
-        let (heads, total) = (4, past + rows);
-        let q = numbers(seed, rows * heads * head_dim);
-        let k = numbers(seed ^ 1, 2 * total * head_dim);
-        let keys: Vec<&[f32]> = k.chunks_exact(total * head_dim).collect();
+    fn an_attention_row_does_not_depend_on_its_window(
+        rows in 2usize..40, head_dim in 1usize..70, past in 0usize..100, garbage in 0usize..40, seed: u64,
+    ) {
+        let (heads, kv, total) = (4, 2, past + rows);
+        let (wide, narrow) = (heads * head_dim, kv * head_dim);
+        let q = numbers(seed, rows * wide);
+        let k = numbers(seed ^ 1, (total + garbage) * narrow);
         let visible: Vec<usize> = (0..rows).map(|r| past + r + 1).collect();
-        for kernel in Kernel::available() {
-            let call = Attention {
-                queries: &q, keys: &keys, values: &keys, visible: &visible, heads, head_dim, scale: 0.3,
+        for (kernel, format) in Kernel::available().into_iter().flat_map(|k| [(k, Format::F32), (k, Format::Bf16)]) {
+            let append = |cache: &mut KeyValues, from: usize, to: usize| {
+                let part = &k[from * narrow..to * narrow];
+                cache.append(&operand(&kernel, format, head_dim, part), part, narrow);
             };
-            let mut all = vec![0.0; q.len()];
-            kernel.attention(&call, &mut all);
+            let run = |cache: &KeyValues, rows: std::ops::Range<usize>| {
+                let queries = operand(&kernel, format, head_dim, &q[rows.start * wide..rows.end * wide]);
+                let mut out = vec![f32::NAN; rows.len() * wide];
+                let call = Attention { queries: &queries, cache, visible: &visible[rows], heads, scale: 0.3 };
+                kernel.attention(&call, &mut out);
+                out
+            };
+            let mut window = KeyValues::new(&kernel, format, kv, head_dim);
+            append(&mut window, 0, past);
+            append(&mut window, total, total + garbage);
+            window.truncate(past);
+            append(&mut window, past, total);
+            let all = run(&window, 0..rows);
+            let mut growing = KeyValues::new(&kernel, format, kv, head_dim);
+            append(&mut growing, 0, past);
             for r in 0..rows {
-                let row = r * heads * head_dim..(r + 1) * heads * head_dim;
-                let seen: Vec<&[f32]> = keys.iter().map(|k| &k[..visible[r] * head_dim]).collect();
-                let mut one = vec![0.0; row.len()];
-                kernel.attention(
-                    &Attention { queries: &q[row.clone()], keys: &seen, values: &seen, visible: &visible[r..=r], ..call },
-                    &mut one,
-                );
-                prop_assert_eq!(&one, &all[row]);
+                append(&mut growing, past + r, past + r + 1);
+                prop_assert_eq!(&run(&growing, r..r + 1), &all[r * wide..(r + 1) * wide]);
             }
         }
     }
 
     #[test]
-    fn elementwise_kernels_match_f64(rows in 1usize..4, n in 1usize..70, seed: u64) {
+    fn norms_match_f64(rows in 1usize..4, n in 1usize..70, seed: u64) {
         let x: Vec<f32> = numbers(seed, rows * n).iter().map(|v| v * 20.0).collect();
         let w = numbers(!seed, n);
+        let want: Vec<f64> = x.chunks_exact(n).flat_map(|row| {
+            let mean = row.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>() / n as f64;
+            row.iter().zip(&w).map(move |(&v, &w)| f64::from(v) * f64::from(w) / (mean + 1e-5).sqrt())
+        }).collect();
         for kernel in Kernel::available() {
             let mut got = vec![0.0; x.len()];
             kernel.rms_norm(&x, &w, 1e-5, &mut got);
-            let want: Vec<f64> = x.chunks_exact(n).flat_map(|row| {
-                let mean = row.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>() / n as f64;
-                row.iter().zip(&w).map(move |(&v, &w)| f64::from(v) * f64::from(w) / (mean + 1e-5).sqrt())
-            }).collect();
             assert_near(&got, &want, 2e-5, kernel.name());
-
-            kernel.silu_product(&x, &x, &mut got);
-            let want: Vec<f64> = x.iter().map(|&v| f64::from(v)).map(|v| v / (1.0 + (-v).exp()) * v).collect();
-            assert_near(&got, &want, 2e-4, kernel.name());
-
-            let (index, probability) = kernel.peak(&x);
-            let max = x.iter().copied().fold(f32::MIN, f32::max);
-            prop_assert_eq!(x[index], max);
-            let sum: f64 = x.iter().map(|&v| (f64::from(v) - f64::from(max)).exp()).sum();
-            prop_assert!((f64::from(probability) - 1.0 / sum).abs() < 1e-5);
+            let mut sum = x.clone();
+            kernel.add_normed(&mut sum, &x, &w, 1e-5);
+            let want: Vec<f64> = want.iter().zip(&x).map(|(v, &x)| v + f64::from(x)).collect();
+            assert_near(&sum, &want, 4e-5, kernel.name());
         }
     }
 }
 
-/// Large enough to be shared between threads.
+/// Large enough to be shared between threads, by columns and by rows, with more than one slice of a panel.
 #[test]
 fn a_shared_product_equals_its_rows() {
-    let (rows, columns, inner) = (100, 203, 160);
-    let x = numbers(3, rows * inner);
-    let w = numbers(4, columns * inner);
-    for kernel in Kernel::available() {
-        let mut all = vec![f32::NAN; rows * columns];
-        kernel.product(&x, Weights::F32(&w), None, inner, &mut all);
-        for r in 0..rows {
-            let mut one = vec![0.0; columns];
-            kernel.product(&x[r * inner..(r + 1) * inner], Weights::F32(&w), None, inner, &mut one);
-            assert_eq!(&all[r * columns..(r + 1) * columns], one);
+    for (rows, columns, inner) in [(100, 203, 160), (300, 64, 1100), (3, 999, 777)] {
+        let x = numbers(3, rows * inner);
+        let w = numbers(4, columns * inner);
+        for kernel in Kernel::available() {
+            for (format, dtype) in STORED.into_iter().chain([(Format::Int8, Dtype::F32)]) {
+                let matrix = matrix(&kernel, format, dtype, columns, &w, None);
+                let mut all = vec![f32::NAN; rows * columns];
+                kernel.product(&operand(&kernel, format, inner, &x), &matrix, &mut all);
+                for r in 0..rows {
+                    let mut one = vec![0.0; columns];
+                    let x = operand(&kernel, format, inner, &x[r * inner..(r + 1) * inner]);
+                    crate::alone(|| kernel.product(&x, &matrix, &mut one));
+                    assert_eq!(&all[r * columns..(r + 1) * columns], one);
+                }
+            }
         }
     }
 }
 
 #[test]
-fn peak_takes_the_first_of_equals_and_skips_nan() {
+fn peaks_take_the_first_of_equals_and_skip_nan() {
     for kernel in Kernel::available() {
-        assert_eq!(kernel.peak(&[1.0, 3.0, f32::NAN, 3.0]).0, 1, "{}", kernel.name());
+        // Weights of one column are the logits of an operand of one.
+        let logits = [1.0, 3.0, f32::NAN, 3.0];
+        let matrix = matrix(&kernel, Format::F32, Dtype::F32, 4, &logits, None);
+        kernel.peaks(&operand(&kernel, Format::F32, 1, &[1.0]), &matrix, None, |peak| {
+            assert_eq!((peak.index, peak.margin), (1, 0.0), "{}", kernel.name());
+        });
     }
+}
+
+#[test]
+fn numbers_that_no_scale_fits_are_zero() {
+    for kernel in Kernel::available() {
+        for (x, sum) in [([f32::NAN, 1.0], 0.0), ([f32::INFINITY, 1.0], 0.0), ([1e-42, 1e-44], 0.0)] {
+            let x = operand(&kernel, Format::Int8, 2, &x);
+            let mut y = [f32::NAN];
+            kernel.product(&x, &matrix(&kernel, Format::Int8, Dtype::F32, 1, &[1.0, 1.0], None), &mut y);
+            assert_eq!(y, [sum], "{}", kernel.name());
+        }
+    }
+}
+
+#[test]
+fn matrices_refuse_what_does_not_fit() {
+    let of = |shape: &[usize]| tensor(Dtype::F32, shape, &vec![0.0; shape.iter().product()]);
+    assert!(Matrix::new(vec![of(&[2, 3]), of(&[4, 3])], Some(vec![0.0; 6])).is_some());
+    assert!(Matrix::new(vec![of(&[2, 3]), of(&[4, 2])], None).is_none());
+    assert!(Matrix::new(vec![of(&[2, 3])], Some(vec![0.0; 3])).is_none());
+    assert!(Matrix::new(vec![of(&[0, 3])], None).is_none());
+    assert!(Matrix::new(Vec::new(), None).is_none());
+    assert!(Matrix::new(vec![of(&[3, 2])], None).unwrap().gated().is_none(), "three rows are no pairs");
+    let mixed = vec![of(&[1, 2]), tensor(Dtype::Bf16, &[1, 2], &[1.0, 2.0])];
+    let mixed = Matrix::new(mixed, None).unwrap().with_format(&Kernel::best(), Format::Bf16);
+    assert_eq!((mixed.outputs(), mixed.format()), (2, Format::F32));
 }
 
 #[test]
 fn rotations_follow_the_reference() {
     // A quarter turn: (a, b) -> (-b, a).
     let (cos, sin) = ([0.0; 4], [1.0; 4]);
-    let kernel = Kernel::best();
-    let mut x = [1.0, 2.0, 3.0, 4.0];
-    kernel.rotate_pairs(&mut x, &cos, &sin, 4);
-    assert_eq!(x, [-2.0, 1.0, -4.0, 3.0]);
-    let mut x = [1.0, 2.0, 3.0, 4.0];
-    kernel.rotate_halves(&mut x, &cos, &sin, 4);
-    assert_eq!(x, [-3.0, -4.0, 1.0, 2.0]);
+    for kernel in Kernel::available() {
+        let mut x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+        kernel.rotate_pairs(&mut x, &cos, &sin);
+        assert_eq!(x, [-2.0, 1.0, -4.0, 3.0, -6.0, 5.0, -8.0, 7.0]);
+        let mut x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+        kernel.rotate_halves(&mut x, &cos, &sin);
+        assert_eq!(x, [-3.0, -4.0, 1.0, 2.0, -7.0, -8.0, 5.0, 6.0]);
+    }
 }
 
 #[test]

@@ -144,6 +144,13 @@ impl ModelConfig {
         if self.tie_word_embeddings { "model.language_model.embed_tokens.weight" } else { "lm_head.weight" }
     }
 
+    /// Numbers in all tensors together.
+    pub fn weight_count(&self) -> u64 {
+        let elements =
+            |shape: &[usize]| shape.iter().fold(1_u64, |product, &extent| product.saturating_mul(extent as u64));
+        self.tensors().iter().fold(0, |sum, (_, shape)| sum.saturating_add(elements(shape)))
+    }
+
     /// Every tensor that the model reads, with its shape.
     pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let mut list = Vec::new();

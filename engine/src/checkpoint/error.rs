@@ -97,6 +97,18 @@ pub enum CheckpointError {
         /// The tensor.
         tensor: String,
     },
+    /// Weights that the machine has no room for.
+    #[error(
+        "{name} needs {needed} MB of memory for its weights, but only {free} MB are free: close other programs or take a smaller model"
+    )]
+    OutOfMemory {
+        /// The checkpoint.
+        name: String,
+        /// What its weights need, megabytes.
+        needed: u64,
+        /// What there is, megabytes.
+        free: u64,
+    },
     /// The chat template failed.
     #[error("{file}: the chat template {fault}")]
     Template {

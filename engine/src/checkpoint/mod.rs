@@ -7,7 +7,9 @@ mod config;
 mod error;
 mod folder;
 mod processor;
+mod random;
 mod settings;
+mod synthetic;
 mod template;
 mod tokenizer;
 mod traits;
@@ -16,10 +18,13 @@ mod weights;
 pub use config::{ModelConfig, TextConfig, VisionConfig};
 pub use error::CheckpointError;
 pub use processor::ProcessorConfig;
+pub use synthetic::Synthetic;
 pub use template::ChatTemplate;
 pub use tokenizer::{DecodeStream, Tokenizer};
 pub use traits::{Abilities, BlockDiffusion, Unit};
 pub use weights::Weights;
+
+use kernels::memory::Dtype;
 
 use crate::decode::Drafter;
 use crate::region::Task;
@@ -118,6 +123,11 @@ impl Checkpoint {
     /// Reads every weight once and checks that it is a finite number.
     pub fn verify(&self) -> Result<(), CheckpointError> {
         self.weights.check_finite(&self.config.tensors())
+    }
+
+    /// Number format of the decoder's matrices, as its LM head is stored.
+    pub fn stored_format(&self) -> Dtype {
+        self.weights.dtype(self.config.lm_head()).unwrap_or(Dtype::F32)
     }
 
     /// Whether the checkpoint can draft and verify its own drafts.

@@ -10,21 +10,30 @@ use safetensors::tensor::Metadata;
 use super::CheckpointError;
 use super::error::brief;
 use super::folder::Folder;
+use super::random::RandomTensors;
 use super::settings::Settings;
 
-const SINGLE: &str = "model.safetensors";
-const INDEX: &str = "model.safetensors.index.json";
+/// The one file of a checkpoint that is not sharded.
+pub(super) const SINGLE: &str = "model.safetensors";
+/// Names the files of a sharded checkpoint.
+pub(super) const INDEX: &str = "model.safetensors.index.json";
 /// Largest header of a safetensors file, bytes. A file with 526 tensors has about 60 KB.
 const HEADER_LIMIT: u64 = 32 << 20;
 /// Bytes of the header's length.
 const PREFIX: usize = 8;
 
-/// Named tensors. They share the mapped files; cloning is cheap.
+/// Named tensors: those of mapped files, which they share, or random ones, made when asked for. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Weights {
     /// The file that lists the tensors, for messages.
     file: Arc<str>,
-    tensors: Arc<HashMap<String, Stored>>,
+    tensors: Tensors,
+}
+
+#[derive(Clone, Debug)]
+enum Tensors {
+    Stored(Arc<HashMap<String, Stored>>),
+    Random(Arc<RandomTensors>),
 }
 
 /// A tensor in its file.
@@ -43,7 +52,7 @@ impl Weights {
         if let Some(bytes) = folder.map(SINGLE)? {
             let file: Arc<str> = folder.label(SINGLE).into();
             read_file(&file, &bytes, &mut tensors)?;
-            return Ok(Self { file, tensors: Arc::new(tensors) });
+            return Ok(Self { file, tensors: Tensors::Stored(Arc::new(tensors)) });
         }
         let Some(index) = folder.json(INDEX)? else { return Err(folder.missing(SINGLE)) };
         let label = folder.label(INDEX);
@@ -51,7 +60,7 @@ impl Weights {
             let bytes = folder.map(&shard)?.ok_or_else(|| folder.missing(&shard))?;
             read_file(&folder.label(&shard).into(), &bytes, &mut tensors)?;
         }
-        Ok(Self { file: label.into(), tensors: Arc::new(tensors) })
+        Ok(Self { file: label.into(), tensors: Tensors::Stored(Arc::new(tensors)) })
     }
 
     /// Weights made in memory, for studies of speed and for tests.
@@ -68,18 +77,38 @@ impl Weights {
             data: tensor.data,
         };
         let tensors = tensors.into_iter().map(|(name, tensor)| (name, stored(tensor))).collect();
-        Self { file: file.clone(), tensors: Arc::new(tensors) }
+        Self { file: file.clone(), tensors: Tensors::Stored(Arc::new(tensors)) }
+    }
+
+    /// Random weights; `file` lists them in messages.
+    pub(super) fn random(file: &str, tensors: RandomTensors) -> Self {
+        Self { file: file.into(), tensors: Tensors::Random(Arc::new(tensors)) }
     }
 
     /// Whether there is a tensor of this name.
     pub fn contains(&self, name: &str) -> bool {
-        self.tensors.contains_key(name)
+        match &self.tensors {
+            Tensors::Stored(tensors) => tensors.contains_key(name),
+            Tensors::Random(random) => random.shape(name).is_some(),
+        }
+    }
+
+    /// The number format of a tensor; `None` when there is none of this name, or in a format that cannot be read.
+    pub fn dtype(&self, name: &str) -> Option<Dtype> {
+        match &self.tensors {
+            Tensors::Stored(tensors) => readable(tensors.get(name)?.dtype),
+            Tensors::Random(random) => random.shape(name).map(|_| random.dtype()),
+        }
     }
 
     /// A tensor of the shape that the caller needs. It shares the file's memory, or is copied where the file keeps it
-    /// misaligned. Errors: no such tensor, another shape, another number format than f32, f16, bf16.
+    /// misaligned; a random one is made anew each time, on all threads, and not kept here. Errors: no such tensor,
+    /// another shape, another number format than f32, f16, bf16.
     pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<Tensor, CheckpointError> {
-        let (stored, dtype) = self.find(name, shape)?;
+        let (stored, dtype) = match self.find(name, shape)? {
+            Found::Stored(stored, dtype) => (stored, dtype),
+            Found::Random(random) => return Ok(random.tensor(name, shape)),
+        };
         Tensor::new(dtype, shape, stored.data.clone())
             .or_else(|| Tensor::new(dtype, shape, Bytes::copy_from(stored.data.as_slice())))
             .ok_or_else(|| CheckpointError::Damaged {
@@ -98,38 +127,58 @@ impl Weights {
         expected.par_iter().try_for_each(|(name, shape)| match self.tensor(name, shape)?.first_non_finite() {
             None => Ok(()),
             Some(_) => {
-                let file = self.tensors.get(name).map_or(&self.file, |stored| &stored.file);
+                let file = match self.find(name, shape)? {
+                    Found::Stored(stored, _) => &stored.file,
+                    Found::Random(_) => &self.file,
+                };
                 Err(CheckpointError::NotFinite { file: file.to_string(), tensor: name.clone() })
             }
         })
     }
 
-    fn find(&self, name: &str, shape: &[usize]) -> Result<(&Stored, Dtype), CheckpointError> {
-        let stored = self
-            .tensors
-            .get(name)
-            .ok_or_else(|| CheckpointError::MissingTensor { file: self.file.to_string(), tensor: name.to_owned() })?;
-        if stored.shape != shape {
-            return Err(CheckpointError::WrongShape {
-                file: stored.file.to_string(),
+    fn find(&self, name: &str, shape: &[usize]) -> Result<Found<'_>, CheckpointError> {
+        let missing = || CheckpointError::MissingTensor { file: self.file.to_string(), tensor: name.to_owned() };
+        let of_shape = |file: &str, found: &[usize]| match found == shape {
+            true => Ok(()),
+            false => Err(CheckpointError::WrongShape {
+                file: file.to_owned(),
                 tensor: name.to_owned(),
-                found: extents(&stored.shape),
+                found: extents(found),
                 expected: extents(shape),
-            });
-        }
-        let dtype = match stored.dtype {
-            safetensors::Dtype::F32 => Dtype::F32,
-            safetensors::Dtype::F16 => Dtype::F16,
-            safetensors::Dtype::BF16 => Dtype::Bf16,
-            other => {
-                return Err(CheckpointError::UnsupportedDtype {
+            }),
+        };
+        match &self.tensors {
+            Tensors::Random(random) => {
+                of_shape(&self.file, random.shape(name).ok_or_else(missing)?)?;
+                Ok(Found::Random(random))
+            }
+            Tensors::Stored(tensors) => {
+                let stored = tensors.get(name).ok_or_else(missing)?;
+                of_shape(&stored.file, &stored.shape)?;
+                let dtype = readable(stored.dtype).ok_or_else(|| CheckpointError::UnsupportedDtype {
                     file: stored.file.to_string(),
                     tensor: name.to_owned(),
-                    dtype: other.to_string(),
-                });
+                    dtype: stored.dtype.to_string(),
+                })?;
+                Ok(Found::Stored(stored, dtype))
             }
-        };
-        Ok((stored, dtype))
+        }
+    }
+}
+
+/// Where a tensor of the right shape and format is.
+enum Found<'a> {
+    Stored(&'a Stored, Dtype),
+    Random(&'a RandomTensors),
+}
+
+/// A stored number format, where it is one that can be read.
+fn readable(dtype: safetensors::Dtype) -> Option<Dtype> {
+    match dtype {
+        safetensors::Dtype::F32 => Some(Dtype::F32),
+        safetensors::Dtype::F16 => Some(Dtype::F16),
+        safetensors::Dtype::BF16 => Some(Dtype::Bf16),
+        _ => None,
     }
 }
 

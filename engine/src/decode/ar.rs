@@ -9,9 +9,10 @@ pub(super) fn run(
     chooser: &mut Chooser,
     ledger: &mut Ledger<'_, '_>,
 ) -> Result<(), TargetError> {
+    let mut peaks = Vec::new();
     while !ledger.is_over() {
         let mut round = Round { draft_forwards: 1, ..Round::default() };
-        let peaks = timed(target, &[boundary], Mask::Causal, &mut round.draft_ms)?;
+        timed(target, &[boundary], Mask::Causal, &mut peaks, &mut round.draft_ms)?;
         let next = chooser.choose(target, 0, peaks[0]);
         boundary = next.id;
         round.committed.push(next.committed(Origin::Causal));

@@ -22,13 +22,14 @@ struct Script {
     /// Cached tokens; a row that saw the window's future is remembered as spoiled.
     cache: Vec<(u32, bool)>,
     logits: Vec<Vec<f32>>,
+    kept: bool,
     forwards: usize,
     cancel_after: Option<(usize, &'static AtomicBool)>,
 }
 
 impl Script {
     fn new(seed: u64, skill: u64) -> Self {
-        Self { seed, skill, cache: Vec::new(), logits: Vec::new(), forwards: 0, cancel_after: None }
+        Self { seed, skill, cache: Vec::new(), logits: Vec::new(), kept: false, forwards: 0, cancel_after: None }
     }
 
     fn hash(&self, prefix: &[u32], salt: u64) -> u64 {
@@ -69,7 +70,7 @@ impl Target for Script {
         Ok(peak(&self.logits[0]))
     }
 
-    fn forward(&mut self, window: &[u32], mask: Mask) -> Result<Vec<Peak>, TargetError> {
+    fn forward(&mut self, window: &[u32], mask: Mask, peaks: &mut Vec<Peak>) -> Result<(), TargetError> {
         assert!(!window.is_empty());
         assert!(self.cache.iter().all(|(_, spoiled)| !spoiled), "a row that saw the future stayed in the cache");
         self.forwards += 1;
@@ -98,7 +99,9 @@ impl Target for Script {
             .collect();
         let future = |row: usize| mask == Mask::Block || (mask == Mask::Draft && row > 0);
         self.cache.extend(window.iter().enumerate().map(|(row, &t)| (t, future(row))));
-        Ok(self.logits.iter().map(|row| peak(row)).collect())
+        peaks.clear();
+        peaks.extend(self.logits.iter().map(|row| peak(row)));
+        Ok(())
     }
 
     fn cached(&self) -> usize {
@@ -109,7 +112,12 @@ impl Target for Script {
         self.cache.truncate(tokens);
     }
 
+    fn keep_logits(&mut self, keep: bool) {
+        self.kept = keep;
+    }
+
     fn logits(&self, row: usize) -> &[f32] {
+        assert!(self.kept, "logits are there when they were asked for");
         &self.logits[row]
     }
 }

@@ -17,6 +17,7 @@ pub(super) fn run(
     // The first seed is committed by the prefill's round; later ones belong to their block's round.
     let mut seed = Peak { id: first, probability: 1.0 };
     let mut committed_seed = true;
+    let mut peaks = Vec::new();
     while !ledger.is_over() {
         let past = target.cached();
         let mut round = Round::default();
@@ -28,7 +29,7 @@ pub(super) fn run(
             if ledger.is_over() {
                 return Ok(());
             }
-            let peaks = timed(target, &block, mask, &mut round.draft_ms)?;
+            timed(target, &block, mask, &mut peaks, &mut round.draft_ms)?;
             round.draft_forwards += 1;
             target.truncate(past);
             // Row i predicts position i + 1.
@@ -56,7 +57,7 @@ pub(super) fn run(
         if ledger.is_over() {
             return Ok(());
         }
-        let peaks = timed(target, &block, Mask::Causal, &mut round.draft_ms)?;
+        timed(target, &block, Mask::Causal, &mut peaks, &mut round.draft_ms)?;
         round.draft_forwards += 1;
         round.committed = filled
             .into_iter()

@@ -89,6 +89,7 @@ pub fn decode(
         (_, Some(drafter)) if drafter.block > 0 => Some(drafter),
         _ => return Err(TargetError::new("this checkpoint cannot draft, so only autoregressive decoding is offered")),
     };
+    target.keep_logits(chooser.samples());
     if let Some(first) = prefill(target, &mut ledger, &mut chooser)? {
         match (mode, drafter) {
             (Decode::Spec { steps }, Some(drafter)) => {
@@ -122,11 +123,17 @@ fn prefill(
 }
 
 /// Runs a forward and says how many milliseconds it took.
-fn timed(target: &mut dyn Target, window: &[u32], mask: Mask, ms: &mut f64) -> Result<Vec<Peak>, TargetError> {
+fn timed(
+    target: &mut dyn Target,
+    window: &[u32],
+    mask: Mask,
+    peaks: &mut Vec<Peak>,
+    ms: &mut f64,
+) -> Result<(), TargetError> {
     let start = Instant::now();
-    let peaks = target.forward(window, mask)?;
+    target.forward(window, mask, peaks)?;
     *ms += start.elapsed().as_secs_f64() * 1e3;
-    Ok(peaks)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ pub(super) fn draft(
     let past = target.cached();
     let mut window = vec![mask; block + 1];
     window[0] = boundary;
-    let mut peaks = timed(target, &window, Mask::Draft, &mut round.draft_ms)?;
+    let mut peaks = Vec::new();
+    timed(target, &window, Mask::Draft, &mut peaks, &mut round.draft_ms)?;
     round.draft_forwards += 1;
     if steps <= 1 {
         return Ok(chooser.draft(target, &peaks));
@@ -52,7 +53,7 @@ pub(super) fn draft(
             break;
         }
         target.truncate(past);
-        peaks = timed(target, &window, Mask::Draft, &mut round.draft_ms)?;
+        timed(target, &window, Mask::Draft, &mut peaks, &mut round.draft_ms)?;
         round.draft_forwards += 1;
     }
     Ok(Draft::certain(first, filled.into_iter().flatten().collect()))

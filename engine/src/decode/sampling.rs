@@ -51,9 +51,9 @@ impl Chooser {
         Self { sampling: sampling.map(|s| (s.temperature, fastrand::Rng::with_seed(s.seed))) }
     }
 
-    /// Whether it takes the arg-max.
-    pub(super) fn is_greedy(&self) -> bool {
-        self.sampling.is_none()
+    /// Whether it looks at logits, not only at the arg-max.
+    pub(super) fn samples(&self) -> bool {
+        self.sampling.is_some()
     }
 
     /// The token of a causal row.

@@ -15,10 +15,11 @@ pub(super) fn run(
     chooser: &mut Chooser,
     ledger: &mut Ledger<'_, '_>,
 ) -> Result<(), TargetError> {
+    let mut peaks = Vec::new();
     while !ledger.is_over() {
         let mut round = Round::default();
         let past = target.cached();
-        let fused = if steps == 1 && chooser.is_greedy() { target.round(boundary, drafter)? } else { None };
+        let fused = if steps == 1 && !chooser.samples() { target.round(boundary, drafter)? } else { None };
 
         // Draft: row 0 is causal, so its prediction a0 is autoregressive already; row j proposes d_j.
         let draft = match &fused {
@@ -40,16 +41,16 @@ pub(super) fn run(
         }
 
         // Verify: row j of [a0, d_1 ..= d_B] predicts a_(j+1).
-        let peaks = match fused {
+        match fused {
             Some(fused) => {
                 round.verify_ms = fused.verify_ms;
-                fused.verify
+                peaks = fused.verify;
             }
             None => {
                 let window: Vec<u32> = std::iter::once(draft.first.id).chain(round.draft.iter().copied()).collect();
-                timed(target, &window, Mask::Causal, &mut round.verify_ms)?
+                timed(target, &window, Mask::Causal, &mut peaks, &mut round.verify_ms)?;
             }
-        };
+        }
         round.verify_forwards = 1;
         let verdict = chooser.verify(target, &draft, &peaks);
         let accepted = verdict.accepted;

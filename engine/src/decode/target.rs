@@ -71,9 +71,9 @@ pub trait Target {
     /// Runs the prompt, leaving its keys and values in the cache; predicts the first token.
     fn prefill(&mut self) -> Result<Peak, TargetError>;
 
-    /// Runs `window` (at least one token) after the cached tokens and appends the keys and values of all its rows. Returns
-    /// each row's arg-max over the vocabulary, row `j` predicting the token after `window[j]`.
-    fn forward(&mut self, window: &[u32], mask: Mask) -> Result<Vec<Peak>, TargetError>;
+    /// Runs `window` (at least one token) after the cached tokens and appends the keys and values of all its rows. Puts
+    /// each row's arg-max over the vocabulary into `peaks`, row `j` predicting the token after `window[j]`.
+    fn forward(&mut self, window: &[u32], mask: Mask, peaks: &mut Vec<Peak>) -> Result<(), TargetError>;
 
     /// Does a whole greedy round after the boundary token: drafts, verifies, accepts, and keeps in the cache the boundary,
     /// `a0` and the accepted drafts. `None` where the target has no such thing; then the loop does it by forwards.
@@ -87,6 +87,10 @@ pub trait Target {
     /// Forgets all but the first `tokens` tokens of the cache.
     fn truncate(&mut self, tokens: usize);
 
-    /// All logits of row `row` of the latest forward (of the prefill: row 0). Only sampling asks for them.
+    /// Whether the logits of forwards from now on are to be kept. They are not unless asked for: a window's are tens of
+    /// megabytes on large vocabularies.
+    fn keep_logits(&mut self, keep: bool);
+
+    /// All logits of row `row` of the latest forward (of the prefill: row 0); empty when they were not kept.
     fn logits(&self, row: usize) -> &[f32];
 }

@@ -197,7 +197,7 @@ impl DeviceModel {
     }
 
     /// Starts a request: prompt ids whose image placeholders are replaced by `image` in order, and at most `max_tokens` of
-    /// answer. Waits while all room is taken. With `with_logits` every forward reads back all logits, for sampling.
+    /// answer. Waits while all room is taken.
     ///
     /// # Errors
     /// The prompt does not fit, or the card failed.
@@ -206,7 +206,6 @@ impl DeviceModel {
         prompt: &[u32],
         image: &ImageFeatures,
         max_tokens: usize,
-        with_logits: bool,
     ) -> Result<DeviceSession<'_>, DeviceError> {
         let extent = self.plan.extent;
         let least = prompt.len() + 2 * MAX_WINDOW;
@@ -226,7 +225,7 @@ impl DeviceModel {
             }
         };
         drop(executor);
-        Ok(DeviceSession::new(self, lease, prompt, image, with_logits))
+        Ok(DeviceSession::new(self, lease, prompt, image))
     }
 
     fn executor(&self) -> MutexGuard<'_, Executor> {

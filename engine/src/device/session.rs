@@ -22,19 +22,13 @@ pub struct DeviceSession<'m> {
     /// What is to be added to a token's index in the cache to get its position, from the end of the prompt on.
     shift: i32,
     cached: usize,
-    /// Whether logits are read back with every forward, because sampling will ask for them.
-    with_logits: bool,
+    /// Whether logits are read back with every forward.
+    keep_logits: bool,
     logits: Vec<f32>,
 }
 
 impl<'m> DeviceSession<'m> {
-    pub(super) fn new(
-        model: &'m DeviceModel,
-        lease: Lease,
-        prompt: &[u32],
-        image: &ImageFeatures,
-        with_logits: bool,
-    ) -> Self {
+    pub(super) fn new(model: &'m DeviceModel, lease: Lease, prompt: &[u32], image: &ImageFeatures) -> Self {
         let (positions, next) = prompt_positions(prompt, model.image_token, image.grid);
         let rows = image.rows.len() / model.hidden.max(1);
         let mut features = 0..rows as i32;
@@ -50,7 +44,7 @@ impl<'m> DeviceSession<'m> {
             lease: Some(lease),
             membership: None,
             cached: 0,
-            with_logits,
+            keep_logits: false,
             logits: Vec::new(),
             model,
         }
@@ -79,7 +73,7 @@ impl Target for DeviceSession<'_> {
         let lease = self.lease()?;
         let done = self
             .executor()
-            .guarded(|executor| executor.prefill(lease, &self.ids, &self.positions, &self.features, self.with_logits));
+            .guarded(|executor| executor.prefill(lease, &self.ids, &self.positions, &self.features, self.keep_logits));
         let (peak, logits) = done.map_err(target)?;
         self.cached = self.ids.len();
         self.logits = logits;
@@ -87,7 +81,7 @@ impl Target for DeviceSession<'_> {
         Ok(peak)
     }
 
-    fn forward(&mut self, window: &[u32], mask: Mask) -> Result<Vec<Peak>, TargetError> {
+    fn forward(&mut self, window: &[u32], mask: Mask, peaks: &mut Vec<Peak>) -> Result<(), TargetError> {
         let work = Work {
             lease: self.lease()?.clone(),
             cached: self.cached,
@@ -96,13 +90,14 @@ impl Target for DeviceSession<'_> {
             mask,
             round: None,
             filler: 0,
-            with_logits: self.with_logits,
+            with_logits: self.keep_logits,
         };
         match self.submit(work).map_err(target)? {
-            Outcome::Peaks(peaks, logits) => {
+            Outcome::Peaks(found, logits) => {
                 self.cached += window.len();
                 self.logits = logits;
-                Ok(peaks)
+                *peaks = found;
+                Ok(())
             }
             Outcome::Round(_) => Err(TargetError::new("the card answered another question")),
         }
@@ -135,6 +130,10 @@ impl Target for DeviceSession<'_> {
 
     fn truncate(&mut self, tokens: usize) {
         self.cached = self.cached.min(tokens);
+    }
+
+    fn keep_logits(&mut self, keep: bool) {
+        self.keep_logits = keep;
     }
 
     fn logits(&self, row: usize) -> &[f32] {

@@ -1,11 +1,11 @@
-//! GLM-OCR: image processor, vision tower, merger, text decoder. Arithmetic in f32 over weights as they are stored.
+//! GLM-OCR: image processor, vision tower, merger, text decoder. Sums and the residual stream are f32; what products
+//! multiply has the number format that the model was loaded with.
 //!
 //! The reference is `transformers` 5.24, `models/glm_ocr`; tensor names are its `save_pretrained` names.
 
 pub mod image_processor;
 pub mod resize;
 
-mod cache;
 mod linear;
 mod rope;
 mod session;
@@ -15,10 +15,11 @@ mod vision;
 pub use session::Session;
 pub use vision::ImageFeatures;
 
-use kernels::Kernel;
+use kernels::{Format, Kernel};
 
 use crate::checkpoint::{Checkpoint, CheckpointError, ModelConfig, Weights};
 use crate::model::image_processor::Patches;
+use linear::Loader;
 use text::TextDecoder;
 use vision::VisionTower;
 
@@ -34,19 +35,31 @@ pub struct Model {
 }
 
 impl Model {
-    /// Takes the weights of a checkpoint; bf16 and f16 matrices stay as they are stored.
-    pub fn load(checkpoint: &Checkpoint, kernel: Kernel) -> Result<Self, CheckpointError> {
-        Self::from_weights(&checkpoint.config, &checkpoint.weights, kernel)
+    /// Takes the weights of a checkpoint. In [`Format::Bf16`] and [`Format::F32`] they stay where and as they are stored;
+    /// a matrix that is not stored in bf16 is computed with in f32. [`Format::Int8`] quantises a copy.
+    pub fn load(checkpoint: &Checkpoint, kernel: Kernel, format: Format) -> Result<Self, CheckpointError> {
+        Self::from_weights(&checkpoint.config, &checkpoint.weights, kernel, format)
     }
 
     /// As [`Model::load`], from a configuration and tensors.
-    pub fn from_weights(config: &ModelConfig, weights: &Weights, kernel: Kernel) -> Result<Self, CheckpointError> {
+    pub fn from_weights(
+        config: &ModelConfig,
+        weights: &Weights,
+        kernel: Kernel,
+        format: Format,
+    ) -> Result<Self, CheckpointError> {
+        let loader = Loader { weights, kernel: &kernel, format };
         Ok(Self {
             kernel,
             config: config.clone(),
-            vision: VisionTower::load(&config.vision, weights)?,
-            text: TextDecoder::load(config, weights)?,
+            vision: VisionTower::load(&config.vision, loader)?,
+            text: TextDecoder::load(config, loader)?,
         })
+    }
+
+    /// Bytes of weights that a forward of the decoder reads, its head included.
+    pub fn decoder_bytes(&self) -> usize {
+        self.text.size()
     }
 
     /// The kernels it runs on.
@@ -71,5 +84,7 @@ impl Model {
     }
 }
 
+#[cfg(test)]
+mod fresh_tests;
 #[cfg(test)]
 mod model_tests;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use image::RgbImage;
-use kernels::Kernel;
 use kernels::memory::Tensor;
+use kernels::{Format, Kernel};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -25,19 +25,19 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures")
 }
 
-fn json(path: &Path) -> Value {
+pub(super) fn json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn numbers<T: TryFrom<u64>>(value: &Value) -> Vec<T> {
+pub(super) fn numbers<T: TryFrom<u64>>(value: &Value) -> Vec<T> {
     value.as_array().unwrap().iter().map(|v| T::try_from(v.as_u64().unwrap()).ok().unwrap()).collect()
 }
 
 /// The tensors of one case as f32 (integers included), with their shapes.
-struct Golden(HashMap<String, (Vec<usize>, Vec<f32>)>);
+pub(super) struct Golden(HashMap<String, (Vec<usize>, Vec<f32>)>);
 
 impl Golden {
-    fn read(folder: &Path) -> Self {
+    pub(super) fn read(folder: &Path) -> Self {
         let bytes = std::fs::read(folder.join("tensors.safetensors")).unwrap();
         let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
         Self(
@@ -59,11 +59,11 @@ impl Golden {
         )
     }
 
-    fn get(&self, name: &str) -> &[f32] {
+    pub(super) fn get(&self, name: &str) -> &[f32] {
         &self.0[name].1
     }
 
-    fn ids(&self, name: &str) -> Vec<u32> {
+    pub(super) fn ids(&self, name: &str) -> Vec<u32> {
         self.get(name).iter().map(|&v| v as u32).collect()
     }
 
@@ -95,7 +95,7 @@ impl Case {
         let info = json(&folder.join("case.json"));
         let checkpoint = info["model"].as_str().unwrap_or("glm_ocr_tiny");
         let checkpoint = Checkpoint::open(&fixtures().join(checkpoint)).unwrap();
-        let model = Model::load(&checkpoint, kernel).unwrap();
+        let model = Model::load(&checkpoint, kernel, Format::F32).unwrap();
         Self { model, golden: Golden::read(&folder), checkpoint, info, folder }
     }
 
@@ -157,6 +157,7 @@ fn every_intermediate_matches_the_reference() {
             let prompt = case.prompt(&image);
             assert_eq!(prompt, case.golden.ids("input_ids"), "{name}: prompt");
             let mut session = case.model.session(&prompt, &image);
+            session.keep_logits(true);
             session.prefill_probed(&mut check).unwrap();
             assert_eq!(seen.len(), 14, "{seen:?}");
             let logits = case.golden.difference("logits_last", session.logits(0), None);
@@ -182,14 +183,15 @@ fn greedy_decoding_matches_generate() {
             let want = case.golden.ids("greedy_ids");
             let logits = case.golden.get("greedy_logits");
             let vocab = logits.len() / want.len();
-            let mut peak = session.prefill().unwrap();
+            session.keep_logits(true);
+            let mut peaks = vec![session.prefill().unwrap()];
             for (step, &id) in want.iter().enumerate() {
                 let difference = (session.logits(0).iter().zip(&logits[step * vocab..]))
                     .map(|(a, b)| (a - b).abs())
                     .fold(0.0, f32::max);
                 assert!(difference <= 2e-4, "{} {name}: logits of step {step} off by {difference}", kernel.name());
-                assert_eq!(peak.id, id, "{name}: token {step}");
-                peak = session.forward(&[id], Mask::Causal).unwrap()[0];
+                assert_eq!(peaks[0].id, id, "{name}: token {step}");
+                session.forward(&[id], Mask::Causal, &mut peaks).unwrap();
             }
         }
     }
@@ -211,16 +213,18 @@ fn forced_draft_and_verify_forwards_match_the_reference() {
             assert_eq!(prompt, case.golden.ids("prompt_ids"));
             for (k, state) in case.info["forced"].as_array().unwrap().iter().enumerate() {
                 let mut session = case.model.session(&prompt, &image);
+                session.keep_logits(true);
                 session.prefill().unwrap();
+                let mut peaks = Vec::new();
                 let committed: Vec<u32> = numbers(&state["committed"]);
                 if !committed.is_empty() {
-                    session.forward(&committed, Mask::Causal).unwrap();
+                    session.forward(&committed, Mask::Causal, &mut peaks).unwrap();
                 }
                 let past = session.cached();
                 for (kind, mask) in [("draft", Mask::Draft), ("verify", Mask::Causal)] {
                     let window: Vec<u32> = numbers(&state[format!("{kind}_window")]);
                     let past = session.cached();
-                    session.forward(&window, mask).unwrap();
+                    session.forward(&window, mask, &mut peaks).unwrap();
                     for row in 0..window.len() {
                         let want = case.golden.get(&format!("{kind}_logits_{k}"));
                         let vocab = want.len() / window.len();
@@ -317,8 +321,8 @@ fn the_trained_checkpoint_reads_its_lessons() {
     assert!(!text.is_empty() && known.contains(quoted.trim_matches('"')), "{text:?} is no lesson");
 }
 
-/// A random checkpoint with random sizes.
-fn random_model(seed: u64) -> (ModelConfig, Model) {
+/// A random checkpoint with random sizes, computing in a format.
+fn random_model(seed: u64, format: Format) -> (ModelConfig, Model) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut config = Checkpoint::open(&fixtures().join("glm_ocr_tiny")).unwrap().config;
     let t = &mut config.text;
@@ -344,19 +348,43 @@ fn random_model(seed: u64) -> (ModelConfig, Model) {
         (name, tensor.unwrap())
     });
     let weights = Weights::from_tensors(tensors.collect::<Vec<_>>());
-    let model = Model::from_weights(&config, &weights, Kernel::best()).unwrap();
+    let model = Model::from_weights(&config, &weights, Kernel::best(), format).unwrap();
     (config, model)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+/// Decoding runs thousands of forwards: their memory is the session's, taken once.
+#[test]
+fn forwards_allocate_nothing() {
+    for format in [Format::F32, Format::Bf16, Format::Int8] {
+        let (config, model) = random_model(7, format);
+        let image = ImageFeatures { grid: [1, 2], rows: vec![0.5; 2 * config.text.hidden_size] };
+        let mut session = model.session(&[1, config.image_token_id, config.image_token_id, 2], &image);
+        session.prefill().unwrap();
+        let past = session.cached();
+        let mut peaks = Vec::new();
+        let mut forwards = || {
+            for (window, mask) in [(vec![3; 33], Mask::Draft), (vec![4; 33], Mask::Causal), (vec![5], Mask::Causal)] {
+                session.forward(&window, mask, &mut peaks).unwrap();
+                session.truncate(past);
+            }
+        };
+        // The windows are the test's own: three allocations.
+        forwards();
+        let again = allocation_counter::measure(forwards);
+        assert_eq!((again.count_total, peaks.len()), (3, 1), "{format:?}");
+    }
+}
 
-    /// The invariant in f32, bit by bit: on random checkpoints, images, block sizes, limits and end tokens.
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
+
+    /// The invariant, bit by bit, in every number format: on random checkpoints, images, block sizes, limits and end tokens.
     #[test]
     fn speculative_equals_autoregressive_on_random_checkpoints(
         seed: u64, block in 1usize..=40, max_tokens in 1usize..60, end in 0u32..200, steps in 1u32..4,
+        format in prop::sample::select(vec![Format::F32, Format::Bf16, Format::Int8]),
     ) {
-        let (config, model) = random_model(seed);
+        let (config, model) = random_model(seed, format);
         let mut rng = fastrand::Rng::with_seed(seed);
         let vocab = config.text.vocab_size as u32;
         let noise = RgbImage::from_fn(28 * rng.u32(1..4), 28 * rng.u32(1..3), |_, _| image::Rgb([rng.u8(..); 3]));

@@ -3,6 +3,7 @@
 //! Tables are `[rows, head_dim]` of cosines and sines, angles computed in f32 as the reference does.
 
 /// Cosine and sine tables.
+#[derive(Default)]
 pub(crate) struct Tables {
     pub(crate) cos: Vec<f32>,
     pub(crate) sin: Vec<f32>,
@@ -27,13 +28,17 @@ impl MRope {
         Self { frequencies: inverse_frequencies(theta, head_dim), axes }
     }
 
-    /// Tables for positions `(temporal, row, column)`.
-    pub(crate) fn tables(&self, positions: &[[u32; 3]]) -> Tables {
-        let angles = positions.iter().flat_map(|position| {
-            self.frequencies.iter().zip(&self.axes).flat_map(|(f, &axis)| [position[axis] as f32 * f; 2])
-        });
-        let (cos, sin) = angles.map(|a| (a.cos(), a.sin())).unzip();
-        Tables { cos, sin }
+    /// Tables for positions `(temporal, row, column)`, into `tables`.
+    pub(crate) fn tables(&self, positions: &[[u32; 3]], tables: &mut Tables) {
+        tables.cos.clear();
+        tables.sin.clear();
+        for position in positions {
+            for (f, &axis) in self.frequencies.iter().zip(&self.axes) {
+                let (sin, cos) = (position[axis] as f32 * f).sin_cos();
+                tables.cos.extend([cos; 2]);
+                tables.sin.extend([sin; 2]);
+            }
+        }
     }
 }
 

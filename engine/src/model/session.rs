@@ -1,8 +1,9 @@
 //! One request on a model: its cache and its latest logits.
 
-use super::cache::LayerCache;
+use kernels::KeyValues;
+
 use super::rope::prompt_positions;
-use super::text::Window;
+use super::text::{Window, Workspace};
 use super::vision::ImageFeatures;
 use super::{Model, Probe};
 use crate::decode::{Mask, Peak, Target, TargetError};
@@ -10,7 +11,7 @@ use crate::decode::{Mask, Peak, Target, TargetError};
 /// One request. Sessions of one model may run side by side on several threads.
 pub struct Session<'m> {
     model: &'m Model,
-    cache: Vec<LayerCache>,
+    cache: Vec<KeyValues>,
     /// Tokens in the cache.
     cached: usize,
     /// The prompt's embeddings with the image in place, and their positions.
@@ -18,8 +19,12 @@ pub struct Session<'m> {
     positions: Vec<[u32; 3]>,
     /// Position of the first token after the prompt, on all three axes.
     next_position: u32,
-    /// Logits of the latest forward, `[rows, vocab]`.
+    work: Workspace,
+    /// Logits of the latest forward, `[rows, vocab]`, where they are kept.
     logits: Vec<f32>,
+    keep_logits: bool,
+    /// Positions of the latest window.
+    window: Vec<[u32; 3]>,
 }
 
 impl<'m> Session<'m> {
@@ -27,12 +32,24 @@ impl<'m> Session<'m> {
         let token = model.config.image_token_id;
         let (positions, next_position) = prompt_positions(prompt, token, image.grid);
         let hidden = model.config.text.hidden_size;
-        let mut rows = model.text.embed(prompt);
+        let mut rows = Vec::new();
+        model.text.embed(prompt, &mut rows);
         let places = prompt.iter().enumerate().filter(|&(_, &id)| id == token).map(|(at, _)| at);
         for (at, features) in places.zip(image.rows.chunks_exact(hidden)) {
             rows[at * hidden..(at + 1) * hidden].copy_from_slice(features);
         }
-        Self { model, cache: model.text.cache(), cached: 0, prompt: rows, positions, next_position, logits: Vec::new() }
+        Self {
+            model,
+            cache: model.text.cache(&model.kernel),
+            cached: 0,
+            prompt: rows,
+            positions,
+            next_position,
+            work: Workspace::default(),
+            logits: Vec::new(),
+            keep_logits: false,
+            window: Vec::new(),
+        }
     }
 
     /// As [`Target::prefill`], telling intermediate results.
@@ -40,26 +57,21 @@ impl<'m> Session<'m> {
         if self.positions.is_empty() {
             return Err(TargetError::new("the checkpoint's chat template gives an empty prompt"));
         }
-        let (model, kernel) = (self.model, &self.model.kernel);
-        model.text.truncate(&mut self.cache, 0);
+        self.truncate(0);
         probe("inputs_embeds", &self.prompt);
-        let rows = self.prompt.clone();
+        self.work.hidden.clone_from(&self.prompt);
         let window = Window { positions: &self.positions, past: 0, mask: Mask::Causal };
-        let hidden = model.text.forward(kernel, rows, window, &mut self.cache, probe);
+        self.model.text.forward(&self.model.kernel, window, &mut self.cache, &mut self.work, probe);
         self.cached = self.positions.len();
-        let last = hidden.len() - model.config.text.hidden_size;
-        self.logits = model.text.logits(kernel, &hidden[last..], probe);
-        Ok(self.peaks()[0])
+        let mut peaks = Vec::new();
+        self.peaks(self.cached - 1, &mut peaks, probe);
+        Ok(peaks[0])
     }
 
-    fn peaks(&self) -> Vec<Peak> {
-        self.logits
-            .chunks_exact(self.model.config.text.vocab_size)
-            .map(|row| {
-                let (id, probability) = self.model.kernel.peak(row);
-                Peak { id: id as u32, probability }
-            })
-            .collect()
+    /// The arg-max of the latest forward's rows from `first` on.
+    fn peaks(&mut self, first: usize, peaks: &mut Vec<Peak>, probe: Probe<'_>) {
+        let logits = self.keep_logits.then_some(&mut self.logits);
+        self.model.text.peaks(&self.model.kernel, &mut self.work, first, logits, peaks, probe);
     }
 }
 
@@ -68,17 +80,17 @@ impl Target for Session<'_> {
         self.prefill_probed(&mut |_, _| {})
     }
 
-    fn forward(&mut self, window: &[u32], mask: Mask) -> Result<Vec<Peak>, TargetError> {
-        let (model, kernel) = (self.model, &self.model.kernel);
+    fn forward(&mut self, window: &[u32], mask: Mask, peaks: &mut Vec<Peak>) -> Result<(), TargetError> {
         let start = self.next_position + self.cached.saturating_sub(self.positions.len()) as u32;
-        let positions: Vec<[u32; 3]> = (start..).take(window.len()).map(|p| [p; 3]).collect();
-        let rows = model.text.embed(window);
+        self.window.clear();
+        self.window.extend((start..).take(window.len()).map(|p| [p; 3]));
+        self.model.text.embed(window, &mut self.work.hidden);
         let probe: Probe<'_> = &mut |_, _| {};
-        let at = Window { positions: &positions, past: self.cached, mask };
-        let hidden = model.text.forward(kernel, rows, at, &mut self.cache, probe);
+        let at = Window { positions: &self.window, past: self.cached, mask };
+        self.model.text.forward(&self.model.kernel, at, &mut self.cache, &mut self.work, probe);
         self.cached += window.len();
-        self.logits = model.text.logits(kernel, &hidden, probe);
-        Ok(self.peaks())
+        self.peaks(0, peaks, probe);
+        Ok(())
     }
 
     fn cached(&self) -> usize {
@@ -87,11 +99,15 @@ impl Target for Session<'_> {
 
     fn truncate(&mut self, tokens: usize) {
         self.cached = self.cached.min(tokens);
-        self.model.text.truncate(&mut self.cache, self.cached);
+        self.cache.iter_mut().for_each(|layer| layer.truncate(self.cached));
+    }
+
+    fn keep_logits(&mut self, keep: bool) {
+        self.keep_logits = keep;
     }
 
     fn logits(&self, row: usize) -> &[f32] {
         let vocab = self.model.config.text.vocab_size;
-        &self.logits[row * vocab..(row + 1) * vocab]
+        self.logits.get(row * vocab..(row + 1) * vocab).unwrap_or_default()
     }
 }

@@ -1,21 +1,20 @@
 //! The text decoder: embedding, layers with four norms each, head.
 
 use kernels::memory::Tensor;
-use kernels::{Attention, Kernel};
+use kernels::{Attention, Format, Kernel, KeyValues, Matrix, Operand};
 
-use super::cache::LayerCache;
-use super::linear::{Linear, gather, norm};
+use super::linear::{Loader, gather};
 use super::rope::{MRope, Tables};
-use super::{ModelConfig, Probe, Weights};
+use super::{ModelConfig, Probe};
 use crate::checkpoint::{CheckpointError, TextConfig};
-use crate::decode::Mask;
+use crate::decode::{Mask, Peak};
 
 pub(crate) struct TextDecoder {
     config: TextConfig,
     embed_tokens: Tensor,
     layers: Vec<Layer>,
     norm: Vec<f32>,
-    lm_head: Linear,
+    lm_head: Matrix,
     rope: MRope,
 }
 
@@ -30,155 +29,195 @@ pub(crate) struct Window<'a> {
     pub(crate) mask: Mask,
 }
 
+/// A session's memory for forwards: it grows to the largest window and is used again.
+#[derive(Default)]
+pub(crate) struct Workspace {
+    /// The residual stream, `[rows, hidden]`: a forward's input, and its output before the final norm.
+    pub(crate) hidden: Vec<f32>,
+    /// What the next product reads.
+    x: Operand,
+    /// Queries, keys and values side by side, `[rows, (heads + 2 * kv_heads) * head_dim]`.
+    qkv: Vec<f32>,
+    queries: Operand,
+    keys: Operand,
+    /// What attention and the products after it give.
+    out: Vec<f32>,
+    /// Memory that a gated product works in.
+    spare: Vec<f32>,
+    visible: Vec<usize>,
+    tables: Tables,
+}
+
 struct Layer {
     input_layernorm: Vec<f32>,
-    q_proj: Linear,
-    k_proj: Linear,
-    v_proj: Linear,
-    o_proj: Linear,
+    qkv_proj: Matrix,
+    o_proj: Matrix,
     post_self_attn_layernorm: Vec<f32>,
     /// The norm *before* the MLP, in spite of its name.
     post_attention_layernorm: Vec<f32>,
-    gate_up_proj: Linear,
-    down_proj: Linear,
+    gate_up_proj: Matrix,
+    down_proj: Matrix,
     post_mlp_layernorm: Vec<f32>,
 }
 
 impl TextDecoder {
-    pub(crate) fn load(config: &ModelConfig, weights: &Weights) -> Result<Self, CheckpointError> {
+    pub(crate) fn load(config: &ModelConfig, loader: Loader<'_>) -> Result<Self, CheckpointError> {
         let t = &config.text;
         let (hidden, inner) = (t.hidden_size, t.intermediate_size);
         let (q, kv) = (t.num_attention_heads * t.head_dim, t.num_key_value_heads * t.head_dim);
         let prefix = "model.language_model";
         let layers = (0..t.num_hidden_layers)
             .map(|n| {
-                let name = |part: &str| format!("{prefix}.layers.{n}.{part}.weight");
-                let norm = |part| Ok(weights.tensor(&name(part), &[hidden])?.to_f32_vec());
-                let linear = |part, o, i| Ok(Linear::new(weights.tensor(&name(part), &[o, i])?, None));
+                let name = |part: &str| format!("{prefix}.layers.{n}.{part}");
+                let norm = |part| loader.vector(&name(&format!("{part}.weight")), hidden);
+                let [q_proj, k_proj, v_proj] = ["q", "k", "v"].map(|part| name(&format!("self_attn.{part}_proj")));
                 Ok(Layer {
                     input_layernorm: norm("input_layernorm")?,
-                    q_proj: linear("self_attn.q_proj", q, hidden)?,
-                    k_proj: linear("self_attn.k_proj", kv, hidden)?,
-                    v_proj: linear("self_attn.v_proj", kv, hidden)?,
-                    o_proj: linear("self_attn.o_proj", hidden, q)?,
+                    qkv_proj: loader.matrix(&[(&q_proj, q), (&k_proj, kv), (&v_proj, kv)], hidden, false)?,
+                    o_proj: loader.matrix(&[(&name("self_attn.o_proj"), hidden)], q, false)?,
                     post_self_attn_layernorm: norm("post_self_attn_layernorm")?,
                     post_attention_layernorm: norm("post_attention_layernorm")?,
-                    gate_up_proj: linear("mlp.gate_up_proj", 2 * inner, hidden)?,
-                    down_proj: linear("mlp.down_proj", hidden, inner)?,
+                    gate_up_proj: loader.gated(&[(&name("mlp.gate_up_proj"), 2 * inner)], hidden, false)?,
+                    down_proj: loader.matrix(&[(&name("mlp.down_proj"), hidden)], inner, false)?,
                     post_mlp_layernorm: norm("post_mlp_layernorm")?,
                 })
             })
             .collect::<Result<_, CheckpointError>>()?;
         let table = [t.vocab_size, hidden];
+        let head = loader.weights.tensor(config.lm_head(), &table)?;
         Ok(Self {
             layers,
-            embed_tokens: weights.tensor(&format!("{prefix}.embed_tokens.weight"), &table)?,
-            norm: weights.tensor(&format!("{prefix}.norm.weight"), &[hidden])?.to_f32_vec(),
-            lm_head: Linear::new(weights.tensor(config.lm_head(), &table)?, None),
+            embed_tokens: loader.weights.tensor(&format!("{prefix}.embed_tokens.weight"), &table)?,
+            norm: loader.vector(&format!("{prefix}.norm.weight"), hidden)?,
+            lm_head: loader.settle(Matrix::new(vec![head], None))?,
             rope: MRope::new(t.rope_theta, t.head_dim, t.mrope_section),
             config: t.clone(),
         })
     }
 
     /// An empty cache.
-    pub(crate) fn cache(&self) -> Vec<LayerCache> {
-        vec![LayerCache::new(self.config.num_key_value_heads); self.layers.len()]
+    pub(crate) fn cache(&self, kernel: &Kernel) -> Vec<KeyValues> {
+        let t = &self.config;
+        let of = |layer: &Layer| KeyValues::new(kernel, layer.qkv_proj.format(), t.num_key_value_heads, t.head_dim);
+        self.layers.iter().map(of).collect()
     }
 
-    /// Forgets all but the first `tokens` tokens of a cache.
-    pub(crate) fn truncate(&self, cache: &mut [LayerCache], tokens: usize) {
-        cache.iter_mut().for_each(|layer| layer.truncate(tokens, self.config.head_dim));
+    /// Embeddings of tokens, `[ids, hidden]`, into `out`.
+    pub(crate) fn embed(&self, ids: &[u32], out: &mut Vec<f32>) {
+        gather(&self.embed_tokens, self.config.hidden_size, ids, out);
     }
 
-    /// Embeddings of tokens, `[ids, hidden]`.
-    pub(crate) fn embed(&self, ids: &[u32]) -> Vec<f32> {
-        gather(&self.embed_tokens, self.config.hidden_size, ids)
+    /// Bytes of weights that a forward reads.
+    pub(crate) fn size(&self) -> usize {
+        let of =
+            |l: &Layer| [&l.qkv_proj, &l.o_proj, &l.gate_up_proj, &l.down_proj].map(Matrix::size).iter().sum::<usize>();
+        self.layers.iter().map(of).sum::<usize>() + self.lm_head.size()
     }
 
-    /// Runs embedded rows through all layers, appending their keys and values to a cache. Returns the hidden rows before
-    /// the final norm.
+    /// Runs the embedded rows in `work.hidden` through all layers, appending their keys and values to a cache.
     pub(crate) fn forward(
         &self,
         kernel: &Kernel,
-        mut hidden: Vec<f32>,
         window: Window<'_>,
-        cache: &mut [LayerCache],
+        cache: &mut [KeyValues],
+        work: &mut Workspace,
         probe: Probe<'_>,
-    ) -> Vec<f32> {
+    ) {
         let Window { positions, past, mask } = window;
-        let rows = positions.len();
-        let tables = self.rope.tables(positions);
-        probe("text_cos", &tables.cos);
-        probe("text_sin", &tables.sin);
-        let visible: Vec<usize> = (0..rows).map(|row| mask.visible(past, rows, row)).collect();
+        let (rows, eps) = (positions.len(), self.config.rms_norm_eps as f32);
+        self.rope.tables(positions, &mut work.tables);
+        probe("text_cos", &work.tables.cos);
+        probe("text_sin", &work.tables.sin);
+        work.visible.clear();
+        work.visible.extend((0..rows).map(|row| mask.visible(past, rows, row)));
         for (n, (layer, cache)) in self.layers.iter().zip(cache).enumerate() {
-            let attention = layer.attention(&self.config, kernel, &hidden, &tables, &visible, cache);
-            let eps = self.config.rms_norm_eps as f32;
+            layer.attention(&self.config, kernel, work, cache);
             if n == 0 {
-                probe("layer0_attn", &attention);
+                probe("layer0_attn", &work.out);
             }
-            add_normed(kernel, &mut hidden, &attention, &layer.post_self_attn_layernorm, eps);
-            let mlp = layer.mlp(&self.config, kernel, &hidden);
-            add_normed(kernel, &mut hidden, &mlp, &layer.post_mlp_layernorm, eps);
+            kernel.add_normed(&mut work.hidden, &work.out, &layer.post_self_attn_layernorm, eps);
+            layer.mlp(kernel, work, eps);
+            kernel.add_normed(&mut work.hidden, &work.out, &layer.post_mlp_layernorm, eps);
             if n == 0 {
-                probe("layer0", &hidden);
+                probe("layer0", &work.hidden);
             }
         }
-        hidden
     }
 
-    /// Logits of hidden rows, `[rows, vocab]`, through the final norm.
-    pub(crate) fn logits(&self, kernel: &Kernel, hidden: &[f32], probe: Probe<'_>) -> Vec<f32> {
-        let normed = norm(kernel, hidden, &self.norm, self.config.rms_norm_eps as f32);
-        probe("final_hidden", &normed);
-        self.lm_head.apply(kernel, &normed)
+    /// The arg-max over the vocabulary of the hidden rows from `first` on, through the final norm, into `peaks`; their
+    /// logits into `logits`, `[rows, vocab]`, where they are wanted.
+    pub(crate) fn peaks(
+        &self,
+        kernel: &Kernel,
+        work: &mut Workspace,
+        first: usize,
+        logits: Option<&mut Vec<f32>>,
+        peaks: &mut Vec<Peak>,
+        probe: Probe<'_>,
+    ) {
+        let hidden = &work.hidden[first * self.config.hidden_size..];
+        work.out.resize(hidden.len(), 0.0);
+        kernel.rms_norm(hidden, &self.norm, self.config.rms_norm_eps as f32, &mut work.out);
+        probe("final_hidden", &work.out);
+        work.x.copy(kernel, self.lm_head.format(), self.config.hidden_size, &work.out);
+        let logits = logits.map(|logits| {
+            logits.resize(work.x.rows() * self.lm_head.outputs(), 0.0);
+            logits.as_mut_slice()
+        });
+        peaks.clear();
+        kernel.peaks(&work.x, &self.lm_head, logits, |peak| {
+            peaks.push(Peak { id: peak.index, probability: peak.probability });
+        });
     }
 }
 
 impl Layer {
-    fn attention(
-        &self,
-        config: &TextConfig,
-        kernel: &Kernel,
-        hidden: &[f32],
-        tables: &Tables,
-        visible: &[usize],
-        cache: &mut LayerCache,
-    ) -> Vec<f32> {
-        let TextConfig { head_dim, num_attention_heads: heads, .. } = *config;
-        let x = norm(kernel, hidden, &self.input_layernorm, config.rms_norm_eps as f32);
-        let mut queries = self.q_proj.apply(kernel, &x);
-        let mut keys = self.k_proj.apply(kernel, &x);
-        let values = self.v_proj.apply(kernel, &x);
-        kernel.rotate_pairs(&mut queries, &tables.cos, &tables.sin, head_dim);
-        kernel.rotate_pairs(&mut keys, &tables.cos, &tables.sin, head_dim);
-        cache.append(&keys, &values, head_dim);
-        let mut out = vec![0.0; queries.len()];
-        let call = Attention {
-            queries: &queries,
-            keys: &cache.keys(),
-            values: &cache.values(),
-            visible,
-            heads,
-            head_dim,
-            scale: (head_dim as f32).powf(-0.5),
+    /// `hidden` through the first norm, attention and its projection, into `out`.
+    fn attention(&self, config: &TextConfig, kernel: &Kernel, work: &mut Workspace, cache: &mut KeyValues) {
+        let TextConfig { head_dim, num_attention_heads: heads, num_key_value_heads: kv_heads, .. } = *config;
+        let rows = work.visible.len();
+        let (q, kv) = (heads * head_dim, kv_heads * head_dim);
+        let width = q + 2 * kv;
+        let normed = &self.input_layernorm;
+        norm(kernel, &mut work.x, self.qkv_proj.format(), &work.hidden, normed, config.rms_norm_eps as f32);
+        work.qkv.resize(rows * width, 0.0);
+        kernel.product(&work.x, &self.qkv_proj, &mut work.qkv);
+
+        let (qkv, tables) = (&work.qkv, &work.tables);
+        let rotated = |row: usize, column: usize, out: &mut [f32]| {
+            out.copy_from_slice(&qkv[row * width + column..][..head_dim]);
+            let angles = row * head_dim..(row + 1) * head_dim;
+            kernel.rotate_pairs(out, &tables.cos[angles.clone()], &tables.sin[angles]);
         };
-        kernel.attention(&call, &mut out);
-        self.o_proj.apply(kernel, &out)
+        work.queries.fill(kernel, cache.format(), rows * heads, head_dim, |n, out| {
+            rotated(n / heads, n % heads * head_dim, out);
+        });
+        work.keys.fill(kernel, cache.format(), rows * kv_heads, head_dim, |n, out| {
+            rotated(n / kv_heads, q + n % kv_heads * head_dim, out);
+        });
+        cache.append(&work.keys, &work.qkv[q + kv..], width);
+
+        work.out.resize(rows * q, 0.0);
+        let (queries, visible, scale) = (&work.queries, &work.visible, (head_dim as f32).powf(-0.5));
+        kernel.attention(&Attention { queries, cache, visible, heads, scale }, &mut work.out);
+        work.x.copy(kernel, self.o_proj.format(), q, &work.out);
+        work.out.resize(rows * self.o_proj.outputs(), 0.0);
+        kernel.product(&work.x, &self.o_proj, &mut work.out);
     }
 
-    fn mlp(&self, config: &TextConfig, kernel: &Kernel, hidden: &[f32]) -> Vec<f32> {
-        let x = norm(kernel, hidden, &self.post_attention_layernorm, config.rms_norm_eps as f32);
-        let gate_up = self.gate_up_proj.apply(kernel, &x);
-        let mut inner = vec![0.0; gate_up.len() / 2];
-        kernel.silu_product_fused(&gate_up, config.intermediate_size, &mut inner);
-        self.down_proj.apply(kernel, &inner)
+    /// `hidden` through the norm before the MLP and the MLP, into `out`.
+    fn mlp(&self, kernel: &Kernel, work: &mut Workspace, eps: f32) {
+        norm(kernel, &mut work.x, self.gate_up_proj.format(), &work.hidden, &self.post_attention_layernorm, eps);
+        let (gated, down) = (&mut work.queries, &self.down_proj);
+        kernel.product_gated(&work.x, &self.gate_up_proj, down.format(), gated, &mut work.spare);
+        kernel.product(gated, down, &mut work.out);
     }
 }
 
-/// `hidden += rms_norm(x)`.
-fn add_normed(kernel: &Kernel, hidden: &mut [f32], x: &[f32], weight: &[f32], eps: f32) {
-    for (h, v) in hidden.iter_mut().zip(norm(kernel, x, weight, eps)) {
-        *h += v;
-    }
+/// `hidden` through an RMS norm, as the operand of a product.
+pub(crate) fn norm(kernel: &Kernel, x: &mut Operand, format: Format, hidden: &[f32], weight: &[f32], eps: f32) {
+    let width = weight.len();
+    x.fill(kernel, format, hidden.len() / width, width, |row, out| {
+        kernel.rms_norm(&hidden[row * width..(row + 1) * width], weight, eps, out);
+    });
 }

@@ -1,12 +1,13 @@
 //! The vision tower and the merger: patches to image tokens.
 
 use kernels::memory::Tensor;
-use kernels::{Attention, Kernel};
+use kernels::{Attention, Kernel, KeyValues, Matrix, Operand};
 
+use super::Probe;
 use super::image_processor::Patches;
-use super::linear::{Linear, norm};
+use super::linear::Loader;
 use super::rope::{Tables, axial_tables};
-use super::{Probe, Weights};
+use super::text::norm;
 use crate::checkpoint::{CheckpointError, VisionConfig};
 
 /// Image tokens in the text decoder's width.
@@ -20,76 +21,90 @@ pub struct ImageFeatures {
 
 pub(crate) struct VisionTower {
     config: VisionConfig,
-    patch_embed: Linear,
+    patch_embed: Matrix,
     blocks: Vec<Block>,
     post_layernorm: Vec<f32>,
-    downsample: Linear,
+    downsample: Matrix,
     merger: Merger,
+}
+
+/// Memory that the blocks of the tower work in, one after the other.
+struct Workspace {
+    /// The residual stream, `[patches, hidden]`.
+    hidden: Vec<f32>,
+    /// What the next product reads.
+    x: Operand,
+    /// Queries, keys and values side by side, `[patches, 3 * hidden]`.
+    qkv: Vec<f32>,
+    queries: Operand,
+    keys: Operand,
+    cache: KeyValues,
+    attention: Vec<f32>,
+    gated: Operand,
+    /// Memory that a gated product works in.
+    spare: Vec<f32>,
+    /// Every patch sees every patch.
+    visible: Vec<usize>,
+    tables: Tables,
 }
 
 struct Block {
     norm1: Vec<f32>,
-    qkv: Linear,
+    qkv: Matrix,
     q_norm: Vec<f32>,
     k_norm: Vec<f32>,
-    proj: Linear,
+    proj: Matrix,
     norm2: Vec<f32>,
-    gate_proj: Linear,
-    up_proj: Linear,
-    down_proj: Linear,
+    gate_up_proj: Matrix,
+    down_proj: Matrix,
 }
 
 struct Merger {
-    proj: Linear,
+    proj: Matrix,
     norm_weight: Vec<f32>,
     norm_bias: Vec<f32>,
-    gate_proj: Linear,
-    up_proj: Linear,
-    down_proj: Linear,
+    gate_up_proj: Matrix,
+    down_proj: Matrix,
 }
 
 impl VisionTower {
-    pub(crate) fn load(config: &VisionConfig, weights: &Weights) -> Result<Self, CheckpointError> {
+    pub(crate) fn load(config: &VisionConfig, loader: Loader<'_>) -> Result<Self, CheckpointError> {
         let v = config;
         let (hidden, inner, head_dim) = (v.hidden_size, v.intermediate_size, v.head_dim());
         let (out, wide) = (v.out_hidden_size, v.merger_size());
         let name = |part: &str| format!("model.visual.{part}");
-        let vector = |part: String, n: usize| Ok(weights.tensor(&name(&part), &[n])?.to_f32_vec());
-        let linear = |part: String, o: usize, i: usize, biased: bool| {
-            let weight = weights.tensor(&name(&format!("{part}.weight")), &[o, i])?;
-            let bias = if biased { Some(vector(format!("{part}.bias"), o)?) } else { None };
-            Ok(Linear::new(weight, bias))
-        };
+        let vector = |part: &str, n: usize| loader.vector(&name(part), n);
         let blocks = (0..v.depth)
             .map(|n| {
-                let part = |p: &str| format!("blocks.{n}.{p}");
+                let part = |p: &str| name(&format!("blocks.{n}.{p}"));
+                let vector = |p: &str, n: usize| loader.vector(&part(p), n);
+                let gates = [(&*part("mlp.gate_proj"), inner), (&*part("mlp.up_proj"), inner)];
                 Ok(Block {
-                    norm1: vector(part("norm1.weight"), hidden)?,
-                    qkv: linear(part("attn.qkv"), 3 * hidden, hidden, true)?,
-                    q_norm: vector(part("attn.q_norm.weight"), head_dim)?,
-                    k_norm: vector(part("attn.k_norm.weight"), head_dim)?,
-                    proj: linear(part("attn.proj"), hidden, hidden, true)?,
-                    norm2: vector(part("norm2.weight"), hidden)?,
-                    gate_proj: linear(part("mlp.gate_proj"), inner, hidden, true)?,
-                    up_proj: linear(part("mlp.up_proj"), inner, hidden, true)?,
-                    down_proj: linear(part("mlp.down_proj"), hidden, inner, true)?,
+                    norm1: vector("norm1.weight", hidden)?,
+                    qkv: loader.matrix(&[(&part("attn.qkv"), 3 * hidden)], hidden, true)?,
+                    q_norm: vector("attn.q_norm.weight", head_dim)?,
+                    k_norm: vector("attn.k_norm.weight", head_dim)?,
+                    proj: loader.matrix(&[(&part("attn.proj"), hidden)], hidden, true)?,
+                    norm2: vector("norm2.weight", hidden)?,
+                    gate_up_proj: loader.gated(&gates, hidden, true)?,
+                    down_proj: loader.matrix(&[(&part("mlp.down_proj"), hidden)], inner, true)?,
                 })
             })
             .collect::<Result<_, CheckpointError>>()?;
         let merge = v.spatial_merge_size;
-        let downsample = weights.tensor(&name("downsample.weight"), &[out, hidden, merge, merge])?;
+        let downsample = loader.weights.tensor(&name("downsample.weight"), &[out, hidden, merge, merge])?;
+        let gates = [(&*name("merger.gate_proj"), wide), (&*name("merger.up_proj"), wide)];
         Ok(Self {
             blocks,
-            patch_embed: patch_embed(v, weights, vector("patch_embed.proj.bias".into(), hidden)?)?,
-            post_layernorm: vector("post_layernorm.weight".into(), hidden)?,
-            downsample: Linear::new(downsample, Some(vector("downsample.bias".into(), out)?)),
+            patch_embed: patch_embed(v, loader)?,
+            post_layernorm: vector("post_layernorm.weight", hidden)?,
+            downsample: loader.settle(Matrix::new(vec![downsample], Some(vector("downsample.bias", out)?)))?,
             merger: Merger {
-                proj: linear("merger.proj".into(), out, out, false)?,
-                norm_weight: vector("merger.post_projection_norm.weight".into(), out)?,
-                norm_bias: vector("merger.post_projection_norm.bias".into(), out)?,
-                gate_proj: linear("merger.gate_proj".into(), wide, out, false)?,
-                up_proj: linear("merger.up_proj".into(), wide, out, false)?,
-                down_proj: linear("merger.down_proj".into(), out, wide, false)?,
+                proj: loader.matrix(&[(&name("merger.proj"), out)], out, false)?,
+                norm_weight: vector("merger.post_projection_norm.weight", out)?,
+                norm_bias: vector("merger.post_projection_norm.bias", out)?,
+                gate_up_proj: loader.gated(&gates, out, false)?,
+                down_proj: loader.matrix(&[(&name("merger.down_proj"), out)], wide, false)?,
             },
             config: v.clone(),
         })
@@ -99,122 +114,123 @@ impl VisionTower {
         let v = &self.config;
         let eps = v.rms_norm_eps as f32;
         let merge = v.spatial_merge_size;
-        let tables = axial_tables(v.rope_theta, v.head_dim(), patches.grid, merge);
-        probe("vision_cos", &tables.cos);
-        probe("vision_sin", &tables.sin);
-        let mut hidden = self.patch_embed.apply(kernel, &patches.values);
-        probe("patch_embed", &hidden);
+        let rows = patches.grid[0] * patches.grid[1];
+        // The cache's format is that of what fills it; all blocks are alike.
+        let format = self.blocks.first().map_or(self.patch_embed.format(), |block| block.qkv.format());
+        let mut work = Workspace {
+            hidden: vec![0.0; rows * v.hidden_size],
+            x: Operand::default(),
+            qkv: Vec::new(),
+            queries: Operand::default(),
+            keys: Operand::default(),
+            cache: KeyValues::new(kernel, format, v.num_heads, v.head_dim()),
+            attention: Vec::new(),
+            gated: Operand::default(),
+            spare: Vec::new(),
+            visible: vec![rows; rows],
+            tables: axial_tables(v.rope_theta, v.head_dim(), patches.grid, merge),
+        };
+        probe("vision_cos", &work.tables.cos);
+        probe("vision_sin", &work.tables.sin);
+        work.x.copy(kernel, self.patch_embed.format(), self.patch_embed.inner(), &patches.values);
+        kernel.product(&work.x, &self.patch_embed, &mut work.hidden);
+        probe("patch_embed", &work.hidden);
         for (n, block) in self.blocks.iter().enumerate() {
-            let attention = block.attention(v, kernel, &hidden, &tables);
-            add(&mut hidden, &attention);
-            let mlp = block.mlp(kernel, &hidden, eps);
-            add(&mut hidden, &mlp);
+            block.attention(v, kernel, &mut work);
+            block.mlp(kernel, &mut work, eps);
             if n == 0 {
-                probe("block0", &hidden);
+                probe("block0", &work.hidden);
             }
         }
-        let normed = norm(kernel, &hidden, &self.post_layernorm, eps);
+        let mut normed = vec![0.0; work.hidden.len()];
+        kernel.rms_norm(&work.hidden, &self.post_layernorm, eps, &mut normed);
         probe("post_layernorm", &normed);
-        let merged = self.downsample.apply(kernel, &channels_first(&normed, v.hidden_size, merge * merge));
+        // A merge window's patches, channel by channel: the order of a convolution's weight.
+        let (width, window) = (v.hidden_size, merge * merge);
+        work.x.fill(kernel, self.downsample.format(), rows / window, width * window, |row, out| {
+            let patches = &normed[row * width * window..];
+            for (channel, out) in out.chunks_exact_mut(window).enumerate() {
+                out.iter_mut().enumerate().for_each(|(n, out)| *out = patches[n * width + channel]);
+            }
+        });
+        let mut merged = vec![0.0; rows / window * v.out_hidden_size];
+        kernel.product(&work.x, &self.downsample, &mut merged);
         probe("downsample", &merged);
-        let rows = self.merger.apply(kernel, &merged, probe);
-        probe("pooler_output", &rows);
-        ImageFeatures { grid: patches.grid.map(|n| n / merge), rows }
+        self.merger.apply(kernel, &mut work, &mut merged, probe);
+        probe("pooler_output", &merged);
+        ImageFeatures { grid: patches.grid.map(|n| n / merge), rows: merged }
     }
 }
 
 /// The patch embedding for one frame. A still image fills every frame of the temporal patch, so the kernels of the frames
 /// are summed and the picture is multiplied once.
-fn patch_embed(v: &VisionConfig, weights: &Weights, bias: Vec<f32>) -> Result<Linear, CheckpointError> {
+fn patch_embed(v: &VisionConfig, loader: Loader<'_>) -> Result<Matrix, CheckpointError> {
     let area = v.patch_size * v.patch_size;
     let shape = [v.hidden_size, v.in_channels, v.temporal_patch_size, v.patch_size, v.patch_size];
-    let full = weights.tensor("model.visual.patch_embed.proj.weight", &shape)?.to_f32_vec();
+    let full = loader.weights.tensor("model.visual.patch_embed.proj.weight", &shape)?.to_f32_vec();
     let mut summed = Vec::with_capacity(full.len() / v.temporal_patch_size);
     for frames in full.chunks_exact(v.temporal_patch_size * area) {
         summed.extend((0..area).map(|at| frames.iter().skip(at).step_by(area).sum::<f32>()));
     }
-    let weight = Tensor::from_f32(&[v.hidden_size, v.in_channels * area], &summed).ok_or_else(|| {
-        CheckpointError::Damaged { file: "config.json".into(), fault: "the patch sizes do not fit together".into() }
-    })?;
-    Ok(Linear::new(weight, Some(bias)))
-}
-
-/// Patches of a merge window, `[window, hidden]`, to the order of a convolution's weight: `[hidden, window]`.
-fn channels_first(rows: &[f32], hidden: usize, window: usize) -> Vec<f32> {
-    let mut out = Vec::with_capacity(rows.len());
-    for group in rows.chunks_exact(hidden * window) {
-        for channel in 0..hidden {
-            out.extend(group.iter().skip(channel).step_by(hidden));
-        }
-    }
-    out
+    let bias = loader.vector("model.visual.patch_embed.proj.bias", v.hidden_size)?;
+    let weight = Tensor::from_f32(&[v.hidden_size, v.in_channels * area], &summed);
+    loader.settle(weight.and_then(|weight| Matrix::new(vec![weight], Some(bias))))
 }
 
 impl Block {
-    fn attention(&self, v: &VisionConfig, kernel: &Kernel, hidden: &[f32], tables: &Tables) -> Vec<f32> {
-        let (width, head_dim, eps) = (v.hidden_size, v.head_dim(), v.rms_norm_eps as f32);
-        let rows = hidden.len() / width;
-        let qkv = self.qkv.apply(kernel, &norm(kernel, hidden, &self.norm1, eps));
-        let part = |n: usize| -> Vec<f32> {
-            qkv.chunks_exact(3 * width).flat_map(|row| &row[n * width..(n + 1) * width]).copied().collect()
+    fn attention(&self, v: &VisionConfig, kernel: &Kernel, work: &mut Workspace) {
+        let (width, heads, head_dim, eps) = (v.hidden_size, v.num_heads, v.head_dim(), v.rms_norm_eps as f32);
+        let rows = work.visible.len();
+        norm(kernel, &mut work.x, self.qkv.format(), &work.hidden, &self.norm1, eps);
+        work.qkv.resize(rows * 3 * width, 0.0);
+        kernel.product(&work.x, &self.qkv, &mut work.qkv);
+
+        let (qkv, tables) = (&work.qkv, &work.tables);
+        let turned = |n: usize, part: usize, weight: &[f32], out: &mut [f32]| {
+            let (row, head) = (n / heads, n % heads);
+            let from = &qkv[row * 3 * width + part * width + head * head_dim..][..head_dim];
+            kernel.rms_norm(from, weight, eps, out);
+            let angles = row * head_dim..(row + 1) * head_dim;
+            kernel.rotate_halves(out, &tables.cos[angles.clone()], &tables.sin[angles]);
         };
-        let mut queries = norm(kernel, &part(0), &self.q_norm, eps);
-        let mut keys = norm(kernel, &part(1), &self.k_norm, eps);
-        kernel.rotate_halves(&mut queries, &tables.cos, &tables.sin, head_dim);
-        kernel.rotate_halves(&mut keys, &tables.cos, &tables.sin, head_dim);
-        let keys = by_head(&keys, v.num_heads, head_dim);
-        let values = by_head(&part(2), v.num_heads, head_dim);
-        let mut out = vec![0.0; queries.len()];
-        let call = Attention {
-            queries: &queries,
-            keys: &keys.chunks_exact(rows * head_dim).collect::<Vec<_>>(),
-            values: &values.chunks_exact(rows * head_dim).collect::<Vec<_>>(),
-            visible: &vec![rows; rows],
-            heads: v.num_heads,
-            head_dim,
-            scale: (head_dim as f32).powf(-0.5),
-        };
-        kernel.attention(&call, &mut out);
-        self.proj.apply(kernel, &out)
+        let format = work.cache.format();
+        work.queries.fill(kernel, format, rows * heads, head_dim, |n, out| turned(n, 0, &self.q_norm, out));
+        work.keys.fill(kernel, format, rows * heads, head_dim, |n, out| turned(n, 1, &self.k_norm, out));
+        work.cache.truncate(0);
+        work.cache.append(&work.keys, &work.qkv[2 * width..], 3 * width);
+
+        work.attention.resize(rows * width, 0.0);
+        let (queries, cache, visible) = (&work.queries, &work.cache, &work.visible);
+        let scale = (head_dim as f32).powf(-0.5);
+        kernel.attention(&Attention { queries, cache, visible, heads, scale }, &mut work.attention);
+        work.x.copy(kernel, self.proj.format(), width, &work.attention);
+        kernel.product_add(&work.x, &self.proj, &mut work.hidden);
     }
 
-    fn mlp(&self, kernel: &Kernel, hidden: &[f32], eps: f32) -> Vec<f32> {
-        let x = norm(kernel, hidden, &self.norm2, eps);
-        gated(kernel, &x, &self.gate_proj, &self.up_proj, &self.down_proj)
+    fn mlp(&self, kernel: &Kernel, work: &mut Workspace, eps: f32) {
+        norm(kernel, &mut work.x, self.gate_up_proj.format(), &work.hidden, &self.norm2, eps);
+        let down = &self.down_proj;
+        kernel.product_gated(&work.x, &self.gate_up_proj, down.format(), &mut work.gated, &mut work.spare);
+        kernel.product_add(&work.gated, down, &mut work.hidden);
     }
 }
 
 impl Merger {
-    fn apply(&self, kernel: &Kernel, x: &[f32], probe: Probe<'_>) -> Vec<f32> {
-        let projected = self.proj.apply(kernel, x);
-        let mut hidden = vec![0.0; projected.len()];
+    /// Image tokens from merged patches, in place.
+    fn apply(&self, kernel: &Kernel, work: &mut Workspace, rows: &mut [f32], probe: Probe<'_>) {
+        let width = self.proj.outputs();
+        work.x.copy(kernel, self.proj.format(), width, rows);
+        let mut projected = vec![0.0; rows.len()];
+        kernel.product(&work.x, &self.proj, &mut projected);
         // This norm is torch's LayerNorm with its default epsilon; no configuration key names it.
-        kernel.layer_norm(&projected, &self.norm_weight, &self.norm_bias, 1e-5, &mut hidden);
-        probe("merger_norm", &hidden);
-        kernel.gelu(&mut hidden);
-        gated(kernel, &hidden, &self.gate_proj, &self.up_proj, &self.down_proj)
-    }
-}
-
-/// The gated MLP: `down(silu(gate(x)) * up(x))`.
-fn gated(kernel: &Kernel, x: &[f32], gate: &Linear, up: &Linear, down: &Linear) -> Vec<f32> {
-    let (gate, up) = (gate.apply(kernel, x), up.apply(kernel, x));
-    let mut inner = vec![0.0; gate.len()];
-    kernel.silu_product(&gate, &up, &mut inner);
-    down.apply(kernel, &inner)
-}
-
-/// `[rows, heads, head_dim]` to `[heads, rows, head_dim]`.
-fn by_head(x: &[f32], heads: usize, head_dim: usize) -> Vec<f32> {
-    let mut out = Vec::with_capacity(x.len());
-    for head in 0..heads {
-        out.extend(x.chunks_exact(head_dim).skip(head).step_by(heads).flatten());
-    }
-    out
-}
-
-fn add(hidden: &mut [f32], x: &[f32]) {
-    for (h, v) in hidden.iter_mut().zip(x) {
-        *h += v;
+        kernel.layer_norm(&projected, &self.norm_weight, &self.norm_bias, 1e-5, rows);
+        probe("merger_norm", rows);
+        work.x.fill(kernel, self.gate_up_proj.format(), rows.len() / width, width, |row, out| {
+            out.copy_from_slice(&rows[row * width..(row + 1) * width]);
+            kernel.gelu(out);
+        });
+        let down = &self.down_proj;
+        kernel.product_gated(&work.x, &self.gate_up_proj, down.format(), &mut work.gated, &mut work.spare);
+        kernel.product(&work.gated, down, rows);
     }
 }

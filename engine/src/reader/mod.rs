@@ -11,18 +11,18 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use image::RgbImage;
-use kernels::Kernel;
+use kernels::{Format, Kernel};
 use rayon::prelude::*;
 
 use crate::assemble::cut_loop;
-use crate::checkpoint::{Checkpoint, CheckpointError, Unit};
+use crate::checkpoint::{Abilities, Checkpoint, CheckpointError, Unit};
 use crate::decode::{Decode, Limits, Sampling, Stop, Target, decode};
 use crate::device::DeviceModel;
 use crate::event::{Event, RequestId};
 use crate::model::image_processor::{ImageProcessor, Patches};
 use crate::model::{ImageFeatures, Model};
 use crate::page::{Figure, Reading, RegionResult, Status, Timings};
-use crate::region::{Rect, Region};
+use crate::region::{Label, Rect, Region};
 use live::Live;
 use plan::{Plan, Request};
 
@@ -63,14 +63,19 @@ pub struct PageReading {
 }
 
 impl Reader {
-    /// Loads a checkpoint's weights for the given kernels.
-    pub fn new(checkpoint: Checkpoint, kernel: Kernel) -> Result<Self, CheckpointError> {
-        Self::on(checkpoint, kernel, None)
+    /// Loads a checkpoint's weights for the given kernels, to compute in the given format ([`Model::load`]).
+    pub fn new(checkpoint: Checkpoint, kernel: Kernel, format: Format) -> Result<Self, CheckpointError> {
+        Self::on(checkpoint, kernel, format, None)
     }
 
     /// As [`new`](Self::new), with the model on a card too; the CPU reads what the card cannot.
-    pub fn on(checkpoint: Checkpoint, kernel: Kernel, card: Option<DeviceModel>) -> Result<Self, CheckpointError> {
-        let model = Model::load(&checkpoint, kernel)?;
+    pub fn on(
+        checkpoint: Checkpoint,
+        kernel: Kernel,
+        format: Format,
+        card: Option<DeviceModel>,
+    ) -> Result<Self, CheckpointError> {
+        let model = Model::load(&checkpoint, kernel, format)?;
         Ok(Self { processor: ImageProcessor::new(checkpoint.processor.clone()), model, card, checkpoint })
     }
 
@@ -222,8 +227,7 @@ impl Reader {
             return Ok(());
         }
         let prompt = self.prompt(ask.request, &image)?;
-        let (max_tokens, sampling) = (ask.max_tokens(&image), ask.options.sampling.is_some());
-        let mut session = card.session(&prompt, &image, max_tokens, sampling).map_err(|e| e.to_string())?;
+        let mut session = card.session(&prompt, &image, ask.max_tokens(&image)).map_err(|e| e.to_string())?;
         self.converse(&mut session, &image, ask, reading)
     }
 
@@ -287,6 +291,12 @@ impl Ask<'_> {
 
 fn milliseconds(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
+}
+
+/// The pictures about which a checkpoint is asked when a page is read as one region of text.
+pub(crate) fn requests(page: &RgbImage, abilities: &Abilities) -> Vec<RgbImage> {
+    let region = Region::new(Label::Text, Rect::new(0, 0, page.width(), page.height()));
+    plan::plan(page, region, abilities).requests.into_iter().map(|request| request.image).collect()
 }
 
 /// A region's pixels as PNG.

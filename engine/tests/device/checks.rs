@@ -10,8 +10,8 @@ use engine::device::{DeviceModel, DeviceSession};
 use engine::model::image_processor::{ImageProcessor, Patches};
 use engine::model::{ImageFeatures, Model};
 use engine::region::Task;
-use kernels::Kernel;
 use kernels::memory::Tensor;
+use kernels::{Format, Kernel};
 use serde_json::Value;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -36,7 +36,7 @@ impl Both {
     pub(crate) fn open(name: &str, open: Open<'_>) -> Self {
         let checkpoint = Checkpoint::open(&fixtures().join(name)).unwrap();
         let device = open(&checkpoint.config, &checkpoint.weights, &checkpoint.end_tokens);
-        let cpu = Model::load(&checkpoint, Kernel::best()).unwrap();
+        let cpu = Model::load(&checkpoint, Kernel::best(), Format::F32).unwrap();
         Self { checkpoint, device, cpu }
     }
 
@@ -50,7 +50,7 @@ impl Both {
     }
 
     fn session(&self, image: &ImageFeatures) -> DeviceSession<'_> {
-        self.device.session(&self.prompt(image), image, 200, false).unwrap()
+        self.device.session(&self.prompt(image), image, 200).unwrap()
     }
 
     fn decode(&self, target: &mut dyn Target, mode: Decode, sampling: Option<Sampling>) -> Decoded {
@@ -67,8 +67,8 @@ impl Target for Forwards<'_> {
         self.0.prefill()
     }
 
-    fn forward(&mut self, window: &[u32], mask: Mask) -> Result<Vec<Peak>, TargetError> {
-        self.0.forward(window, mask)
+    fn forward(&mut self, window: &[u32], mask: Mask, peaks: &mut Vec<Peak>) -> Result<(), TargetError> {
+        self.0.forward(window, mask, peaks)
     }
 
     fn cached(&self) -> usize {
@@ -77,6 +77,10 @@ impl Target for Forwards<'_> {
 
     fn truncate(&mut self, tokens: usize) {
         self.0.truncate(tokens);
+    }
+
+    fn keep_logits(&mut self, keep: bool) {
+        self.0.keep_logits(keep);
     }
 
     fn logits(&self, row: usize) -> &[f32] {
@@ -129,7 +133,7 @@ pub(crate) fn lessons(open: Open<'_>) {
         // Almost no heat picks the arg-max, from logits that came back from the card.
         let sampling = Some(Sampling { temperature: 1e-3, seed: 7 });
         let prompt = both.prompt(&image);
-        let mut session = both.device.session(&prompt, &image, 200, true).unwrap();
+        let mut session = both.device.session(&prompt, &image, 200).unwrap();
         let sampled = both.decode(&mut session, Decode::SPEC, sampling);
         assert!(like(&sampled.tokens), "{lesson}: {:?} was sampled for {want:?}", sampled.tokens);
         let diffusion = Decode::Diffusion { tau: 0.9, causal_seed: false };
@@ -182,7 +186,7 @@ pub(crate) fn invariant(open: Open<'_>, seeds: std::ops::Range<u64>) {
         let drafter = Some(Drafter { block: rng.usize(1..40), mask: config.text.vocab_size as u32 - 1 });
         let limits = Limits { max_tokens: rng.usize(20..90), end_tokens: &ends, cancel: &NEVER };
         let run = |mode| {
-            let mut session = device.session(&prompt, &image, limits.max_tokens, false).unwrap();
+            let mut session = device.session(&prompt, &image, limits.max_tokens).unwrap();
             decode(&mut session, mode, drafter, None, &limits, &mut ()).unwrap()
         };
         assert_eq!(bits(&run(Decode::SPEC)), bits(&run(Decode::Ar)), "seed {seed}, {drafter:?}");

@@ -7,9 +7,9 @@ use engine::event::Event;
 use engine::model::ImageFeatures;
 use engine::reader::{ReadOptions, Reader, Recorder};
 use engine::region::{Label, Rect, Region};
-use kernels::Kernel;
 use kernels::cuda::emulation;
 use kernels::cuda::fake::{Call, Fake};
+use kernels::{Format, Kernel};
 
 use crate::checks::{self, fixtures};
 
@@ -61,14 +61,14 @@ fn a_fault_ends_the_use_of_the_card() {
     card.fail_after(100); // some way into the first windows
     let device = DeviceModel::planned(Box::new(card), config, &checkpoint.weights, ends, small(config)).unwrap();
     let image = ImageFeatures { grid: [1, 1], rows: vec![0.0; config.text.hidden_size] };
-    let mut session = device.session(&[1, config.image_token_id, 2], &image, 50, false).unwrap();
+    let mut session = device.session(&[1, config.image_token_id, 2], &image, 50).unwrap();
     session.prefill().unwrap();
     let sentence = "the CUDA driver could not run a kernel: unspecified launch failure";
-    let error = (0..100).find_map(|_| session.forward(&[1, 2, 3], Mask::Causal).err()).unwrap();
+    let error = (0..100).find_map(|_| session.forward(&[1, 2, 3], Mask::Causal, &mut Vec::new()).err()).unwrap();
     assert_eq!(error.to_string(), sentence);
     assert_eq!(device.fault().as_deref(), Some(sentence));
     drop(session);
-    assert_eq!(device.session(&[1], &image, 50, false).err().unwrap().to_string(), sentence);
+    assert_eq!(device.session(&[1], &image, 50).err().unwrap().to_string(), sentence);
 }
 
 /// Lengths are in the card's memory: a graph serves all of them up to twice the ones before.
@@ -80,12 +80,12 @@ fn few_graphs_serve_all_lengths() {
     let log = card.log();
     let device = DeviceModel::planned(Box::new(card), config, &checkpoint.weights, ends, small(config)).unwrap();
     let image = ImageFeatures { grid: [0, 0], rows: Vec::new() };
-    let mut session = device.session(&[1; 10], &image, 500, false).unwrap();
+    let mut session = device.session(&[1; 10], &image, 500).unwrap();
     session.prefill().unwrap();
     let alone = |call: &Call| matches!(call, Call::Launch(_));
     let before = (log.count(alone), log.count(|call| matches!(call, Call::Upload(..))));
     for _ in 0..300 {
-        session.forward(&[1], Mask::Causal).unwrap();
+        session.forward(&[1], Mask::Causal, &mut Vec::new()).unwrap();
     }
     // Keys up to 128, 256 and 512: each launch by launch once, then as a graph.
     let captured: Vec<usize> =
@@ -104,14 +104,14 @@ fn the_cpu_reads_what_a_card_fails_on() {
     let region = || vec![Region::new(Label::Text, Rect::new(0, 0, raster.width(), raster.height()))];
     let checkpoint = || Checkpoint::open(&fixtures().join("glm_ocr_tiny_trained")).unwrap();
     let options = ReadOptions { decode: Decode::Ar, sampling: None, max_tokens: 100 };
-    let cpu = Reader::new(checkpoint(), Kernel::best()).unwrap();
+    let cpu = Reader::new(checkpoint(), Kernel::best(), Format::F32).unwrap();
     let want = cpu.read_page(0, &raster, region(), &options, &Recorder::default()).regions;
 
     let (config, ends) = (checkpoint().config, checkpoint().end_tokens);
     let mut card = Fake::new(GIB);
     card.fail_after(110);
     let card = DeviceModel::planned(Box::new(card), &config, &checkpoint().weights, &ends, small(&config)).unwrap();
-    let reader = Reader::on(checkpoint(), Kernel::best(), Some(card)).unwrap();
+    let reader = Reader::on(checkpoint(), Kernel::best(), Format::F32, Some(card)).unwrap();
     let heard = Recorder::default();
     let got = reader.read_page(0, &raster, region(), &options, &heard).regions;
     assert_eq!((&got[0].text, &got[0].status), (&want[0].text, &want[0].status));
@@ -141,11 +141,11 @@ fn too_little_memory_and_too_long_prompts_are_told() {
 
     let device = DeviceModel::planned(Box::new(Fake::new(GIB)), config, weights, ends, small(config)).unwrap();
     let image = ImageFeatures { grid: [0, 0], rows: Vec::new() };
-    let error = device.session(&[1; 1000], &image, 50, false).err().unwrap();
+    let error = device.session(&[1; 1000], &image, 50).err().unwrap();
     assert_eq!(error.to_string(), "the prompt of 1000 tokens does not fit the card's cache");
-    let mut session = device.session(&[1; 900], &image, 5000, false).unwrap();
+    let mut session = device.session(&[1; 900], &image, 5000).unwrap();
     session.prefill().unwrap();
-    let answer = (0..10).find_map(|_| session.forward(&[1; 30], Mask::Causal).err()).unwrap();
+    let answer = (0..10).find_map(|_| session.forward(&[1; 30], Mask::Causal, &mut Vec::new()).err()).unwrap();
     assert_eq!(answer.to_string(), "the answer is longer than the card has room for");
     assert_eq!(session.cached(), 900 + 4 * 30, "1024 tokens");
     assert_eq!(device.fault(), None);

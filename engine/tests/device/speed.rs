@@ -13,6 +13,7 @@ use engine::event::Event;
 use engine::model::ImageFeatures;
 use engine::model::image_processor::Patches;
 use engine::page::Reading;
+use engine::precision::WeightFormat;
 use engine::worker::{CheckpointSource, Engine, EngineOptions, Job, Source};
 use kernels::cuda;
 use kernels::memory::{Bytes, Dtype, Tensor};
@@ -113,7 +114,7 @@ fn the_published_sizes() {
     let drafter = Some(Drafter { block: 32, mask: 59_282 });
     let run = |mode, tokens| {
         let limits = Limits { max_tokens: tokens, end_tokens: &[], cancel: &NEVER };
-        let mut session = device.session(&prompt, &image, tokens, false).unwrap();
+        let mut session = device.session(&prompt, &image, tokens).unwrap();
         decode(&mut session, mode, drafter, None, &limits, &mut ()).unwrap()
     };
     let (mut ar, mut spec) = (run(Decode::Ar, 300), run(Decode::SPEC, 300));
@@ -164,7 +165,7 @@ fn round_ms(
             .map(|_| {
                 scope.spawn(|| {
                     let limits = Limits { max_tokens: TOKENS, end_tokens: &[], cancel: &NEVER };
-                    let mut session = device.session(prompt, image, TOKENS, false).unwrap();
+                    let mut session = device.session(prompt, image, TOKENS).unwrap();
                     barrier.wait();
                     let start = Instant::now();
                     let decoded = decode(&mut session, Decode::SPEC, drafter, None, &limits, &mut ()).unwrap();
@@ -205,7 +206,14 @@ fn the_bundled_checkpoint_on_the_sample() {
     }
     let read = |device, decode| {
         let checkpoint = CheckpointSource::Bundled;
-        let engine = Engine::start(EngineOptions { checkpoint, device, threads: None, pdfium_dir: None }).unwrap();
+        let engine = Engine::start(EngineOptions {
+            checkpoint,
+            device,
+            threads: None,
+            pdfium_dir: None,
+            weights: WeightFormat::Auto,
+        })
+        .unwrap();
         assert_eq!(engine.info().fallback, None);
         let bytes = include_bytes!("../../../assets/samples/gravity-sample.pdf").to_vec();
         let source = Source::Bytes { name: "gravity-sample.pdf".to_owned(), bytes };

@@ -29,6 +29,7 @@ fn help_and_version_go_to_standard_output() {
         "--trace",
         "--furniture",
         "--threads",
+        "--weights",
         "--force",
         "--color",
     ] {

@@ -1,23 +1,35 @@
 //! The vector type that kernels are written in, one implementation for each instruction set.
 //!
 //! A kernel body is generic over [`Vector`] and `#[inline(always)]`; `kernel.rs` wraps it once for each instruction set
-//! in a function with the matching `#[target_feature]`, so that the intrinsics below inline into it.
+//! in a function with the matching `#[target_feature]`, so that the intrinsics below inline into it. Bodies are plain
+//! loops without closures: an intrinsic that is called in a closure is not inlined.
+//!
+//! Operands of products are seen as 32-bit *words*: one f32, a pair of bf16 or four 8-bit integers, the earlier element
+//! in the lower bits.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod neon;
 pub(crate) mod portable;
 
 use half::{bf16, f16};
 
-/// A register of `f32` lanes.
+/// A register of `f32` lanes, and registers of as many words and 32-bit integers.
 ///
 /// # Safety
 /// Every method may use instructions of the implementing type's instruction set: call them only where that set is known
 /// to be present. Pointers must be valid for the lanes that are read or written; no alignment is needed.
 pub(crate) trait Vector: Copy {
+    /// At most 16.
     const LANES: usize;
+    /// Lanes of 32-bit words.
+    type Words: Copy;
+    /// Lanes of signed 32-bit integers.
+    type Ints: Copy;
+
     unsafe fn splat(x: f32) -> Self;
     unsafe fn load(p: *const f32) -> Self;
     /// Reads bfloat16 values; exact.
@@ -25,10 +37,13 @@ pub(crate) trait Vector: Copy {
     /// Reads half-precision values; exact.
     unsafe fn load_f16(p: *const f16) -> Self;
     unsafe fn store(self, p: *mut f32);
+    /// Writes bfloat16 values, rounded to nearest, ties to even.
+    unsafe fn store_bf16(self, p: *mut bf16);
     unsafe fn add(self, other: Self) -> Self;
     unsafe fn sub(self, other: Self) -> Self;
     unsafe fn mul(self, other: Self) -> Self;
     unsafe fn div(self, other: Self) -> Self;
+    /// The larger; `other` where either is NaN.
     unsafe fn max(self, other: Self) -> Self;
     unsafe fn min(self, other: Self) -> Self;
     /// `self * a + b`, fused where the instruction set does that.
@@ -39,27 +54,31 @@ pub(crate) trait Vector: Copy {
     unsafe fn exp2_of_integer(self) -> Self;
     /// Sum of the lanes, in one fixed order.
     unsafe fn reduce_add(self) -> f32;
+    /// The largest lane.
+    unsafe fn reduce_max(self) -> f32;
 
-    /// The first `n < LANES` values, the other lanes zero.
-    #[inline(always)]
-    unsafe fn load_partial(p: *const f32, n: usize) -> Self {
-        let mut lanes = [0.0f32; 16];
-        // SAFETY: the caller vouches for n readable values, and n < LANES <= 16.
-        unsafe {
-            std::ptr::copy_nonoverlapping(p, lanes.as_mut_ptr(), n);
-            Self::load(lanes.as_ptr())
-        }
-    }
+    unsafe fn load_words(p: *const u32) -> Self::Words;
+    unsafe fn store_words(words: Self::Words, p: *mut u32);
+    unsafe fn splat_word(word: u32) -> Self::Words;
+    /// The same bits as floats.
+    unsafe fn from_words(words: Self::Words) -> Self;
+    /// The same bits as words.
+    unsafe fn to_words(self) -> Self::Words;
+    /// Rows become columns: word `i` of output `j` is word `j` of input `i`, for `i`, `j` under `LANES`.
+    unsafe fn transpose(rows: [Self::Words; 16]) -> [Self::Words; 16];
+    /// `acc + a.0 * b.0 + a.1 * b.1` over pairs of bf16, in one fixed order.
+    unsafe fn dot_bf16(acc: Self, a: Self::Words, b: Self::Words) -> Self;
 
-    /// Writes the first `n < LANES` lanes.
+    unsafe fn load_ints(p: *const i32) -> Self::Ints;
+    /// `acc` plus the four products of unsigned bytes of `a` with signed bytes of `b`; exact.
+    unsafe fn dot_bytes(acc: Self::Ints, a: Self::Words, b: Self::Words) -> Self::Ints;
+    /// The integers as floats, rounded to nearest.
+    unsafe fn from_ints(ints: Self::Ints) -> Self;
+
+    /// Asks for a cache line at `p`, which may be any address.
     #[inline(always)]
-    unsafe fn store_partial(self, p: *mut f32, n: usize) {
-        let mut lanes = [0.0f32; 16];
-        // SAFETY: LANES <= 16; the caller vouches for n writable values.
-        unsafe {
-            self.store(lanes.as_mut_ptr());
-            std::ptr::copy_nonoverlapping(lanes.as_ptr(), p, n);
-        }
+    unsafe fn prefetch(p: *const u8) {
+        let _ = p;
     }
 
     /// e to the power of each lane, relative error about 1e-7; lanes under -87 give about 1e-38, over 88 about 1e38.
@@ -84,63 +103,10 @@ pub(crate) trait Vector: Copy {
     }
 }
 
-/// A stored number that vectors can be read from.
-pub(crate) trait Element: Copy {
-    /// The number as `f32`, exact.
-    fn to_f32(self) -> f32;
-    /// Reads `V::LANES` of them.
-    ///
-    /// # Safety
-    /// As [`Vector`]'s methods.
-    unsafe fn load<V: Vector>(p: *const Self) -> V;
-    /// Reads the first `n < V::LANES` of them, the other lanes zero.
-    ///
-    /// # Safety
-    /// As [`Vector`]'s methods.
-    #[inline(always)]
-    unsafe fn load_partial<V: Vector>(p: *const Self, n: usize) -> V {
-        let mut lanes = [0.0f32; 16];
-        for (i, lane) in lanes.iter_mut().take(n).enumerate() {
-            // SAFETY: the caller vouches for n readable values.
-            *lane = unsafe { (*p.add(i)).to_f32() };
-        }
-        // SAFETY: LANES <= 16.
-        unsafe { V::load(lanes.as_ptr()) }
-    }
-}
-
-impl Element for f32 {
-    #[inline(always)]
-    fn to_f32(self) -> f32 {
-        self
-    }
-    #[inline(always)]
-    unsafe fn load<V: Vector>(p: *const Self) -> V {
-        // SAFETY: as the caller's.
-        unsafe { V::load(p) }
-    }
-}
-
-impl Element for bf16 {
-    #[inline(always)]
-    fn to_f32(self) -> f32 {
-        f32::from_bits(u32::from(self.to_bits()) << 16)
-    }
-    #[inline(always)]
-    unsafe fn load<V: Vector>(p: *const Self) -> V {
-        // SAFETY: as the caller's.
-        unsafe { V::load_bf16(p) }
-    }
-}
-
-impl Element for f16 {
-    #[inline(always)]
-    fn to_f32(self) -> f32 {
-        f16::to_f32(self)
-    }
-    #[inline(always)]
-    unsafe fn load<V: Vector>(p: *const Self) -> V {
-        // SAFETY: as the caller's.
-        unsafe { V::load_f16(p) }
-    }
+/// Rounds to bfloat16 in portable code: to nearest, ties to even, NaN quiet.
+#[inline(always)]
+pub(crate) fn round_bf16(x: f32) -> bf16 {
+    let bits = x.to_bits();
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+    bf16::from_bits(if x.is_nan() { (bits >> 16 | 0x40) as u16 } else { rounded as u16 })
 }

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use super::{Element, Vector};
+use super::{Vector, round_bf16};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Portable([f32; 8]);
@@ -31,6 +31,8 @@ impl Portable {
 // No method needs more than valid pointers here: there are no special instructions.
 impl Vector for Portable {
     const LANES: usize = 8;
+    type Words = [u32; 8];
+    type Ints = [i32; 8];
     #[inline(always)]
     unsafe fn splat(x: f32) -> Self {
         Self([x; 8])
@@ -46,19 +48,24 @@ impl Vector for Portable {
         let stored = unsafe { p.cast::<[bf16; 8]>().read_unaligned() };
         let mut lanes = [0.0; 8];
         for i in 0..8 {
-            lanes[i] = Element::to_f32(stored[i]);
+            lanes[i] = f32::from_bits(u32::from(stored[i].to_bits()) << 16);
         }
         Self(lanes)
     }
     #[inline(always)]
     unsafe fn load_f16(p: *const f16) -> Self {
         // SAFETY: the caller vouches for eight readable values.
-        Self(unsafe { p.cast::<[f16; 8]>().read_unaligned() }.map(Element::to_f32))
+        Self(unsafe { p.cast::<[f16; 8]>().read_unaligned() }.map(f16::to_f32))
     }
     #[inline(always)]
     unsafe fn store(self, p: *mut f32) {
         // SAFETY: the caller vouches for eight writable values.
         unsafe { p.cast::<[f32; 8]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn store_bf16(self, p: *mut bf16) {
+        // SAFETY: the caller vouches for eight writable values.
+        unsafe { p.cast::<[bf16; 8]>().write_unaligned(self.0.map(round_bf16)) }
     }
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
@@ -101,5 +108,77 @@ impl Vector for Portable {
     unsafe fn reduce_add(self) -> f32 {
         let v = self.0;
         ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]))
+    }
+    #[inline(always)]
+    unsafe fn reduce_max(self) -> f32 {
+        let mut max = self.0[0];
+        for i in 1..8 {
+            if self.0[i] > max || max.is_nan() {
+                max = self.0[i];
+            }
+        }
+        max
+    }
+    #[inline(always)]
+    unsafe fn load_words(p: *const u32) -> [u32; 8] {
+        // SAFETY: the caller vouches for eight readable words.
+        unsafe { p.cast::<[u32; 8]>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn store_words(words: [u32; 8], p: *mut u32) {
+        // SAFETY: the caller vouches for eight writable words.
+        unsafe { p.cast::<[u32; 8]>().write_unaligned(words) }
+    }
+    #[inline(always)]
+    unsafe fn splat_word(word: u32) -> [u32; 8] {
+        [word; 8]
+    }
+    #[inline(always)]
+    unsafe fn from_words(words: [u32; 8]) -> Self {
+        Self(words.map(f32::from_bits))
+    }
+    #[inline(always)]
+    unsafe fn to_words(self) -> [u32; 8] {
+        self.0.map(f32::to_bits)
+    }
+    #[inline(always)]
+    unsafe fn transpose(rows: [[u32; 8]; 16]) -> [[u32; 8]; 16] {
+        let mut out = rows;
+        for i in 0..8 {
+            for j in 0..8 {
+                out[j][i] = rows[i][j];
+            }
+        }
+        out
+    }
+    #[inline(always)]
+    unsafe fn dot_bf16(acc: Self, a: [u32; 8], b: [u32; 8]) -> Self {
+        let mut lanes = [0.0; 8];
+        for i in 0..8 {
+            let low = f32::from_bits(a[i] << 16) * f32::from_bits(b[i] << 16);
+            let high = f32::from_bits(a[i] & 0xffff_0000) * f32::from_bits(b[i] & 0xffff_0000);
+            lanes[i] = acc.0[i] + low + high;
+        }
+        Self(lanes)
+    }
+    #[inline(always)]
+    unsafe fn load_ints(p: *const i32) -> [i32; 8] {
+        // SAFETY: the caller vouches for eight readable numbers.
+        unsafe { p.cast::<[i32; 8]>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn dot_bytes(acc: [i32; 8], a: [u32; 8], b: [u32; 8]) -> [i32; 8] {
+        let mut sum = acc;
+        for i in 0..8 {
+            let (a, b) = (a[i].to_le_bytes(), b[i].to_le_bytes());
+            for k in 0..4 {
+                sum[i] += i32::from(a[k]) * i32::from(b[k] as i8);
+            }
+        }
+        sum
+    }
+    #[inline(always)]
+    unsafe fn from_ints(ints: [i32; 8]) -> Self {
+        Self(ints.map(|n| n as f32))
     }
 }

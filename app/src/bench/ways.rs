@@ -1,41 +1,26 @@
-//! `bench`: reads the same requests in several ways and measures each. Printing is in `bench_report`.
+//! The ways of decoding: the same requests read in each of them, and whether the tokens are the same.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use engine::device::Device;
 use engine::event::{Event, Outcome, RequestId};
+use engine::measure::{Bench as Rig, Picture};
 use engine::page::{PageResult, Reading};
 use engine::worker::{Job, Source};
 
-use crate::Exit;
-use crate::bench_report;
-use crate::cli::{Bench, DecodeArg};
+use super::Spread;
+use crate::cli::DecodeArg;
 use crate::interrupt::Interrupt;
-use crate::printer::Printer;
-use crate::reader::{EngineReader, Next, Reader};
+use crate::reader::{Next, Reader};
 use crate::tally::Tally;
-
-/// What is read when nothing is named: the sample's two pages, about 130 lines.
-const SAMPLE: &[u8] = include_bytes!("../../assets/samples/gravity-sample.pdf");
-
-/// Everything that was measured.
-#[derive(Debug)]
-pub(crate) struct Measured {
-    pub(crate) checkpoint: String,
-    pub(crate) device: Device,
-    pub(crate) kernel: &'static str,
-    pub(crate) threads: usize,
-    /// Largest resident size of this process, bytes; `None` where the system does not tell.
-    pub(crate) peak_memory: Option<u64>,
-    pub(crate) ways: Vec<Way>,
-}
 
 /// One way of decoding.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Way {
     pub(crate) name: String,
     pub(crate) tally: Tally,
+    /// Tokens per second of decoding, by run.
+    pub(crate) rate: Spread,
     /// Milliseconds per request, by stage.
     pub(crate) vision: Spread,
     pub(crate) prefill: Spread,
@@ -48,99 +33,78 @@ pub(crate) struct Way {
     pub(crate) identical: Option<(usize, usize)>,
 }
 
-/// The middle and the ends of a list of figures.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Spread {
-    pub(crate) median: f64,
-    pub(crate) min: f64,
-    pub(crate) max: f64,
-    pub(crate) count: usize,
-}
-
-impl Spread {
-    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
-        let mut values: Vec<f64> = values.into_iter().collect();
-        values.sort_by(f64::total_cmp);
-        let middle = values.len() / 2;
-        let median = match (values.get(middle), values.len() % 2) {
-            (None, _) => return Self::default(),
-            (Some(&above), 1) => above,
-            (Some(&above), _) => (values[middle - 1] + above) / 2.0,
-        };
-        Self { median, min: values[0], max: values[values.len() - 1], count: values.len() }
-    }
-}
-
-/// The command as it was typed.
-pub(crate) fn command(args: &Bench, printer: &mut Printer) -> Exit {
-    let interrupt = Interrupt::listen();
-    let measured = EngineReader::start(&args.model).and_then(|reader| {
-        let info = reader.info();
-        if let Some(sentence) = &info.fallback {
-            return Err(format!("{sentence}, so nothing was measured"));
-        }
-        Ok(Measured {
-            checkpoint: info.checkpoint.clone(),
-            device: info.device,
-            kernel: info.kernel,
-            threads: info.threads,
-            ways: ways(args, &reader, &interrupt)?,
-            peak_memory: peak_memory(),
-        })
-    });
-    let report = measured.map(|measured| match args.json {
-        true => bench_report::json(&measured),
-        false => bench_report::text(&measured),
-    });
-    let printed = report.and_then(|report| {
-        printer
-            .result(&report)
-            .map_err(|error| format!("standard output cannot be written: {}", crate::output::reason(&error)))
-    });
-    match printed {
-        Ok(()) => Exit::Done,
-        Err(_) if interrupt.is_asked() => Exit::Interrupted,
-        Err(sentence) => {
-            printer.failure(&sentence);
-            Exit::Failed
-        }
-    }
-}
-
-fn ways(args: &Bench, reader: &dyn Reader, interrupt: &Interrupt) -> Result<Vec<Way>, String> {
+/// Reads the documents `runs` times in each way.
+pub(super) fn of_documents(
+    sources: &[Source],
+    decode: &[DecodeArg],
+    runs: u32,
+    reader: &dyn Reader,
+    interrupt: &Interrupt,
+) -> Result<Vec<Way>, String> {
     let mut measured = Vec::new();
-    for &decode in &args.decode {
-        let mut walls = Vec::new();
-        let mut readings = Readings::new();
-        let mut all = Vec::new();
-        for _ in 0..args.runs {
+    for &decode in decode {
+        let mut times = Times::default();
+        for _ in 0..runs {
             let started = Instant::now();
-            readings = run(args, decode, reader, interrupt)?;
-            walls.push(started.elapsed().as_secs_f64());
-            all.extend(readings.values().cloned());
+            let readings = run(sources, decode, reader, interrupt)?;
+            times.add(started, readings);
         }
-        measured.push((decode, readings, all, walls));
+        measured.push((decode, times));
     }
-    let reference = measured.iter().find(|(decode, ..)| *decode == DecodeArg::Ar).map(|(_, readings, ..)| readings);
-    let ways = measured.iter().map(|(decode, readings, all, walls)| {
-        let identical = reference.filter(|_| *decode != DecodeArg::Ar).map(|reference| agreement(readings, reference));
-        way(decode.name(), all, walls, identical)
+    Ok(ways(measured))
+}
+
+/// Decodes one request `runs` times in each way, up to so many tokens: for weights whose answers would never end.
+pub(super) fn of_request(
+    picture: &Picture,
+    decode: &[DecodeArg],
+    max_tokens: usize,
+    runs: u32,
+    rig: &Rig,
+    interrupt: &Interrupt,
+) -> Result<Vec<Way>, String> {
+    let modes: Vec<_> = decode.iter().map(|decode| decode.decode(None)).collect();
+    let readings =
+        rig.decode(picture, &modes, max_tokens, runs, interrupt.flag()).map_err(|error| error.to_string())?;
+    let measured = decode.iter().zip(readings).map(|(&decode, readings)| {
+        let runs = readings.into_iter().map(|reading| Readings::from([((0, 0, 0, 0), reading)])).collect();
+        (decode, Times { walls: Vec::new(), runs })
     });
-    Ok(ways.collect())
+    Ok(ways(measured.collect()))
+}
+
+/// What was read in one way, run by run.
+#[derive(Default)]
+struct Times {
+    /// Seconds of each run.
+    walls: Vec<f64>,
+    runs: Vec<Readings>,
+}
+
+impl Times {
+    fn add(&mut self, started: Instant, readings: Readings) {
+        self.walls.push(started.elapsed().as_secs_f64());
+        self.runs.push(readings);
+    }
+}
+
+fn ways(measured: Vec<(DecodeArg, Times)>) -> Vec<Way> {
+    let last = |times: &Times| times.runs.last().cloned().unwrap_or_default();
+    let reference = measured.iter().find(|(decode, _)| *decode == DecodeArg::Ar).map(|(_, times)| last(times));
+    let ways = measured.iter().map(|(decode, times)| {
+        let reference = reference.as_ref().filter(|_| *decode != DecodeArg::Ar);
+        way(decode.name(), times, reference.map(|reference| agreement(&last(times), reference)))
+    });
+    ways.collect()
 }
 
 /// Requests by file and place, so that two ways can be compared.
 type Readings = BTreeMap<(usize, usize, usize, usize), Reading>;
 
 /// Reads everything once.
-fn run(args: &Bench, decode: DecodeArg, reader: &dyn Reader, interrupt: &Interrupt) -> Result<Readings, String> {
-    let sample = || Source::Bytes { name: "gravity-sample.pdf".to_owned(), bytes: SAMPLE.to_vec() };
-    let sources: Vec<Source> = match args.images.is_empty() {
-        true => vec![sample()],
-        false => args.images.iter().cloned().map(Source::Path).collect(),
-    };
+fn run(sources: &[Source], decode: DecodeArg, reader: &dyn Reader, interrupt: &Interrupt) -> Result<Readings, String> {
     let mut readings = Readings::new();
-    for (file, source) in sources.into_iter().enumerate() {
+    for (file, source) in sources.iter().cloned().enumerate() {
         let job = Job { decode: Some(decode.decode(None)), ..Job::new(source) };
         for page in pages(job, reader, interrupt)? {
             for (region, result) in page.regions.into_iter().enumerate() {
@@ -167,6 +131,9 @@ fn pages(job: Job, reader: &dyn Reader, interrupt: &Interrupt) -> Result<Vec<Pag
         }
         match running.next(Duration::from_millis(50)) {
             Next::Event(Event::PageFinished { page, .. }) => pages.push(*page),
+            Next::Event(Event::RequestRestarted { reason, .. }) => {
+                return Err(format!("{reason}, so nothing was measured"));
+            }
             Next::Event(Event::PageFailed { message, .. }) => return Err(message),
             Next::Event(Event::Finished { outcome }) => {
                 return match outcome {
@@ -181,21 +148,24 @@ fn pages(job: Job, reader: &dyn Reader, interrupt: &Interrupt) -> Result<Vec<Pag
     }
 }
 
-fn way(name: String, readings: &[Reading], walls: &[f64], identical: Option<(usize, usize)>) -> Way {
+fn way(name: String, times: &Times, identical: Option<(usize, usize)>) -> Way {
+    let readings = || times.runs.iter().flat_map(|run| run.values());
     let per_forward = |ms: fn(&Reading) -> f64, forwards: fn(&engine::decode::Round) -> u32| {
-        Spread::of(readings.iter().filter_map(|reading| {
+        Spread::of(readings().filter_map(|reading| {
             let forwards: u32 = reading.rounds.iter().map(forwards).sum();
             (forwards > 0).then(|| ms(reading) / f64::from(forwards))
         }))
     };
+    let rates = times.runs.iter().filter_map(|run| run.values().collect::<Tally>().decode_rate());
     Way {
         name,
-        tally: readings.iter().collect(),
-        vision: Spread::of(readings.iter().map(|reading| reading.timings.vision_ms)),
-        prefill: Spread::of(readings.iter().map(|reading| reading.timings.prefill_ms)),
+        tally: readings().collect(),
+        rate: Spread::of(rates),
+        vision: Spread::of(readings().map(|reading| reading.timings.vision_ms)),
+        prefill: Spread::of(readings().map(|reading| reading.timings.prefill_ms)),
         draft: per_forward(|reading| reading.timings.draft_ms, |round| round.draft_forwards),
         verify: per_forward(|reading| reading.timings.verify_ms, |round| round.verify_forwards),
-        wall: Spread::of(walls.iter().copied()),
+        wall: Spread::of(times.walls.iter().copied()),
         identical,
     }
 }
@@ -211,30 +181,14 @@ fn agreement(readings: &Readings, reference: &Readings) -> (usize, usize) {
     (same.count(), readings.len() + only_in_reference)
 }
 
-/// The largest resident size of this process so far, as Linux keeps it.
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
     use super::*;
     use crate::reader::testing::{Recorded, reading, round, two_lines};
 
-    fn args(line: &str) -> Bench {
-        let cli = crate::cli::Cli::parse(line.split(' ').map(Into::into)).unwrap();
-        let Some(crate::cli::Command::Bench(args)) = cli.command else { panic!("bench was asked for") };
-        args
-    }
-
-    #[test]
-    fn the_median_is_the_middle_or_between_the_middles() {
-        assert_eq!(Spread::of([3.0, 1.0, 2.0]), Spread { median: 2.0, min: 1.0, max: 3.0, count: 3 });
-        assert_eq!(Spread::of([4.0, 1.0, 2.0, 3.0]).median, 2.5);
-        assert_eq!(Spread::of([]).count, 0);
+    fn sources() -> Vec<Source> {
+        vec![Source::Bytes { name: "recorded".to_owned(), bytes: Vec::new() }]
     }
 
     #[test]
@@ -254,20 +208,22 @@ mod tests {
 
     #[test]
     fn every_run_counts_and_only_other_ways_are_compared() {
-        let args = args("gravityocr bench --decode ar,spec --runs 2");
         let reader = Recorded::new((0..4).map(|_| Ok(two_lines())));
-        let ways = ways(&args, &reader, &Interrupt::default()).unwrap();
+        let decode = [DecodeArg::Ar, DecodeArg::Spec { steps: 1 }];
+        let ways = of_documents(&sources(), &decode, 2, &reader, &Interrupt::default()).unwrap();
         assert_eq!(ways.iter().map(|way| way.tally.requests).collect::<Vec<_>>(), [4, 4]);
         assert_eq!(ways.iter().map(|way| way.identical).collect::<Vec<_>>(), [None, Some((2, 2))]);
         assert_eq!(ways[1].verify, Spread { median: 10.0, min: 10.0, max: 10.0, count: 4 });
         assert_eq!(ways[1].wall.count, 2);
+        // A run: two requests with five tokens after the prompt and 20 ms of decoding each.
+        assert_eq!(ways[1].rate, Spread { median: 250.0, min: 250.0, max: 250.0, count: 2 });
     }
 
     #[test]
     fn a_failed_page_is_no_measurement() {
         let failed = Event::PageFailed { page: 0, message: "page 1 cannot be drawn".to_owned() };
         let reader = Recorded::new([Ok(vec![failed])]);
-        let fault = ways(&args("gravityocr bench"), &reader, &Interrupt::default()).unwrap_err();
+        let fault = of_documents(&sources(), &[DecodeArg::Ar], 3, &reader, &Interrupt::default()).unwrap_err();
         assert_eq!(fault, "page 1 cannot be drawn");
     }
 }

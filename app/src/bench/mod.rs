@@ -1,0 +1,280 @@
+//! `bench`: times the stages of a request beside what this machine can do at best (`stage`), reads the same requests in
+//! several ways (`ways`), and says what it found, as a table (`table`) or as JSON (`report`).
+
+mod report;
+mod spread;
+mod stage;
+mod table;
+mod ways;
+
+use engine::device::Device;
+use engine::measure::{Bench as Rig, Ceilings, Facts, Picture, RequestSize};
+use engine::region::Rect;
+use engine::worker::Source;
+
+pub(crate) use spread::Spread;
+use stage::{Spec, Stage, Stages};
+use ways::Way;
+
+use crate::Exit;
+use crate::cli::{Bench, DecodeArg};
+use crate::interrupt::Interrupt;
+use crate::printer::Printer;
+use crate::reader::EngineReader;
+
+/// What is read when nothing is named: the sample's two pages, about 130 lines.
+const SAMPLE: &[u8] = include_bytes!("../../../assets/samples/gravity-sample.pdf");
+/// On what the stages are timed when nothing is named: 800 x 300 pixels of the sample's first page.
+const CROP: Rect = Rect { x0: 140, y0: 300, x1: 940, y1: 600 };
+/// Tokens that random weights decode in each way: their answers do not end by themselves.
+const RANDOM_TOKENS: usize = 16;
+
+/// Everything that was measured.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    facts: Facts,
+    /// Where the requests were read. The stages and the ceilings are the processor's: on a card there are none.
+    device: Device,
+    runs: u32,
+    requests: Vec<RequestSize>,
+    stages: Stages,
+    ceilings: Machine,
+    /// What drafting gives; `None` where the checkpoint does not draft or it was not asked for.
+    spec: Option<Spec>,
+    ways: Vec<Way>,
+    /// Largest resident size of this process, bytes; `None` where the system does not tell.
+    peak_memory: Option<u64>,
+}
+
+/// What this machine can do at best.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Machine {
+    /// Reading memory, GB/s.
+    read: Spread,
+    /// Copying memory, GB/s read and written.
+    copy: Spread,
+    /// A large matrix product, GFLOP/s.
+    product: Spread,
+}
+
+impl Machine {
+    fn of(ceilings: Ceilings) -> Self {
+        Self { read: Spread::of(ceilings.read), copy: Spread::of(ceilings.copy), product: Spread::of(ceilings.product) }
+    }
+}
+
+impl Measured {
+    /// Whether some figure here is not that of a trained checkpoint.
+    fn is_synthetic(&self) -> bool {
+        self.facts.random_weights || self.spec.is_some_and(|spec| spec.assumed)
+    }
+
+    /// Tokens per second of AR decoding: as really decoded, or from the stage's time.
+    fn ar_rate(&self) -> Spread {
+        match self.way("ar") {
+            Some(way) => way.rate,
+            None => self.stages.ar.per_second(1.0),
+        }
+    }
+
+    fn way(&self, name: &str) -> Option<&Way> {
+        self.ways.iter().find(|way| way.name == name)
+    }
+}
+
+/// Why there is no report.
+enum Fault {
+    /// What was asked does not fit this checkpoint.
+    Usage(String),
+    /// Something failed.
+    Failed(String),
+}
+
+impl From<String> for Fault {
+    fn from(sentence: String) -> Self {
+        Self::Failed(sentence)
+    }
+}
+
+/// The command as it was typed.
+pub(crate) fn command(args: &Bench, printer: &mut Printer) -> Exit {
+    let interrupt = Interrupt::listen();
+    let report = measure(args, &interrupt).map(|measured| match args.json {
+        true => report::json(&measured),
+        false => table::text(&measured),
+    });
+    let printed = report.and_then(|report| {
+        let unwritten = |error| format!("standard output cannot be written: {}", crate::output::reason(&error));
+        Ok(printer.result(&report).map_err(unwritten)?)
+    });
+    match printed {
+        Ok(()) => Exit::Done,
+        Err(_) if interrupt.is_asked() => Exit::Interrupted,
+        Err(Fault::Failed(sentence)) => {
+            printer.failure(&sentence);
+            Exit::Failed
+        }
+        Err(Fault::Usage(sentence)) => {
+            printer.failure(&sentence);
+            Exit::Usage
+        }
+    }
+}
+
+fn measure(args: &Bench, interrupt: &Interrupt) -> Result<Measured, Fault> {
+    let sentence = |error: engine::measure::MeasureError| error.to_string();
+    let cancel = interrupt.flag();
+    let rig = Rig::open(&args.model.options()).map_err(sentence)?;
+    let facts = rig.facts().clone();
+    check(args, &facts)?;
+    let on_card = args.model.device != Device::Cpu;
+    let pictures = pictures(args)?;
+    let timed = match on_card {
+        true => Default::default(),
+        false => rig.stages(&pictures, args.runs, cancel).map_err(sentence)?,
+    };
+
+    let ways = compare(args, rig, &pictures, interrupt)?;
+    // The ceilings take memory of their own, which is not the model's.
+    let peak_memory = peak_memory();
+    let ceilings = match on_card {
+        true => Machine::default(),
+        false => Machine::of(Ceilings::measure(facts.threads, facts.format, args.runs, cancel).map_err(sentence)?),
+    };
+
+    let stages = Stages::of(&timed, facts.bytes_per_weight);
+    let spec = match args.assume_accepted {
+        Some(accepted) => Some(Spec::assumed(accepted, &timed)),
+        None => ways.iter().find(|way| way.name.starts_with("spec")).map(Spec::decoded),
+    };
+    Ok(Measured {
+        runs: args.runs,
+        requests: timed.requests,
+        stages,
+        ceilings,
+        device: args.model.device,
+        spec,
+        ways,
+        peak_memory,
+        facts,
+    })
+}
+
+/// Reads in every way. Takes the rig, so that its memory is free for what comes after.
+fn compare(args: &Bench, rig: Rig, pictures: &[Picture], interrupt: &Interrupt) -> Result<Vec<Way>, String> {
+    let decode = ways_to_compare(args, rig.facts());
+    match pictures.first() {
+        Some(picture) if !decode.is_empty() && rig.facts().random_weights => {
+            ways::of_request(picture, &decode, RANDOM_TOKENS, args.runs, &rig, interrupt)
+        }
+        Some(_) if !decode.is_empty() => {
+            drop(rig);
+            let reader = EngineReader::start(&args.model)?;
+            if let Some(sentence) = &reader.info().fallback {
+                return Err(format!("{sentence}, so nothing was measured"));
+            }
+            ways::of_documents(&sources(args), &decode, args.runs, &reader, interrupt)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// What can only be told once the checkpoint is known.
+fn check(args: &Bench, facts: &Facts) -> Result<(), Fault> {
+    let drafts = args.assume_accepted.is_some() || args.decode.iter().any(|&decode| decode != DecodeArg::Ar);
+    if args.model.device != Device::Cpu && (args.assume_accepted.is_some() || facts.random_weights) {
+        let sentence = "on a card bench reads documents only: it takes no --assume-accepted and no random weights";
+        return Err(Fault::Usage(sentence.to_owned()));
+    }
+    match (&facts.only_ar, facts.block, args.assume_accepted) {
+        (Some(reason), ..) if drafts => Err(Fault::Usage(format!("{reason}; only autoregressive decoding is offered"))),
+        (_, Some(block), Some(accepted)) if accepted > block as f64 => {
+            Err(Fault::Usage(format!("--assume-accepted {accepted} is more than the {block} drafts of a round")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn ways_to_compare(args: &Bench, facts: &Facts) -> Vec<DecodeArg> {
+    match args.decode.as_slice() {
+        [] if args.assume_accepted.is_some() => Vec::new(),
+        [] if facts.only_ar.is_some() => vec![DecodeArg::Ar],
+        [] => vec![DecodeArg::Ar, DecodeArg::Spec { steps: 1 }],
+        named => named.to_vec(),
+    }
+}
+
+fn sources(args: &Bench) -> Vec<Source> {
+    match args.images.is_empty() {
+        true => vec![sample()],
+        false => args.images.iter().cloned().map(Source::Path).collect(),
+    }
+}
+
+fn sample() -> Source {
+    Source::Bytes { name: "gravity-sample.pdf".to_owned(), bytes: SAMPLE.to_vec() }
+}
+
+fn pictures(args: &Bench) -> Result<Vec<Picture>, String> {
+    let crop = args.images.is_empty().then_some(CROP);
+    sources(args).iter().map(|source| Picture::open(source, crop).map_err(|error| error.to_string())).collect()
+}
+
+/// The largest resident size of this process so far, as Linux keeps it.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use crate::tally::Tally;
+
+    /// A measurement by hand: one AR stage, one way, no verifier, no memory.
+    pub(super) fn measured() -> Measured {
+        let some = Spread { median: 2.0, min: 1.0, max: 4.0, count: 3 };
+        let twice = Spread { median: 4.0, min: 4.0, max: 4.0, count: 3 };
+        let way = Way {
+            name: "spec".to_owned(),
+            tally: Tally {
+                requests: 3,
+                tokens: 33,
+                prefill_tokens: 3,
+                forwards: 6,
+                decode_ms: 10.0,
+                ..Tally::default()
+            },
+            rate: some,
+            vision: some,
+            prefill: some,
+            draft: some,
+            verify: Spread::default(),
+            wall: some,
+            identical: Some((2, 3)),
+        };
+        Measured {
+            facts: Facts {
+                checkpoint: "nano".to_owned(),
+                random_weights: false,
+                only_ar: None,
+                block: Some(32),
+                kernel: "scalar",
+                threads: 1,
+                format: engine::measure::Format::Bf16,
+                bytes_per_weight: 2.0,
+                weight_bytes: 2e6,
+                load_seconds: 0.5,
+            },
+            device: Device::Cpu,
+            runs: 3,
+            requests: vec![RequestSize { width: 800, height: 300, patches: 1276, prompt_tokens: 330 }],
+            stages: Stages { ar: Stage { ms: some, gigabytes: some, gigaflop: some }, ..Stages::default() },
+            ceilings: Machine { read: twice, copy: twice, product: Spread { median: 8.0, ..twice } },
+            spec: None,
+            ways: vec![way],
+            peak_memory: None,
+        }
+    }
+}
