@@ -1,17 +1,17 @@
-//! Weight matrices: as they are stored, or quantised to 8-bit integers.
+//! Weight matrices: as they are stored, packed into panels once, or quantised to 8-bit integers.
 
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use crate::Kernel;
 use crate::memory::{Dtype, Tensor};
-use crate::operand::{BLOCK, Format, round_to_low_byte, scale_of};
+use crate::operand::{BLOCK, Format, encode_row, round_to_low_byte, scale_of};
 use crate::panel::MOST_COLUMNS;
 
 /// Weights `[outer, inner]`, with or without a bias.
 ///
 /// Several stored tensors may stand one after the other as one matrix, so that what reads the same activations is one
-/// product. Nothing is copied, unless the matrix is quantised.
+/// product. Nothing is copied, unless the matrix is packed or quantised.
 #[derive(Debug)]
 pub struct Matrix {
     parts: Vec<Part>,
@@ -21,7 +21,7 @@ pub struct Matrix {
     gated: bool,
     format: Format,
     dtype: Dtype,
-    bytes: Option<Bytes>,
+    panels: Option<Panels>,
 }
 
 #[derive(Debug)]
@@ -31,10 +31,10 @@ struct Part {
     start: usize,
 }
 
-/// A quantised matrix, panel by panel. A panel's blocks follow each other; a block is the words of its columns, then a
-/// scale and a correction for each column (`panel::tile_bytes`).
+/// A matrix panel by panel, word by word of all columns. Quantised, a panel's blocks follow each other; a block is the
+/// words of its columns, then a scale and a correction for each column (`panel::tile_bytes`).
 #[derive(Debug)]
-struct Bytes {
+struct Panels {
     /// Columns of a panel.
     columns: usize,
     /// Words of a panel.
@@ -67,7 +67,7 @@ impl Matrix {
             let values: Vec<f32> = parts.iter().flat_map(|part| part.tensor.to_f32_vec()).collect();
             return Self::new(vec![Tensor::from_f32(&[outer, inner?], &values)?], bias);
         }
-        Some(Self { parts, outer, inner: inner?, bias, gated: false, format: Format::F32, dtype, bytes: None })
+        Some(Self { parts, outer, inner: inner?, bias, gated: false, format: Format::F32, dtype, panels: None })
     }
 
     /// Declares the lower half of the rows to be gates of the upper half: products give `silu(gate) * up`, half as wide.
@@ -84,7 +84,17 @@ impl Matrix {
             other => other,
         };
         if self.format == Format::Int8 {
-            self.bytes = Some(self.quantised(kernel.columns()));
+            self.panels = Some(self.quantised(kernel.columns()));
+            self.parts.clear();
+        }
+        self
+    }
+
+    /// Packs a copy for this kernel and lets go of the stored weights: for matrices that stay in the caches, where packing
+    /// them in every product would be what it takes.
+    pub fn packed(mut self, kernel: &Kernel) -> Self {
+        if self.panels.is_none() {
+            self.panels = Some(self.in_panels(kernel.columns()));
             self.parts.clear();
         }
         self
@@ -107,8 +117,8 @@ impl Matrix {
 
     /// Bytes that a product reads.
     pub fn size(&self) -> usize {
-        match &self.bytes {
-            Some(bytes) => bytes.words.len() * 4,
+        match &self.panels {
+            Some(panels) => panels.words.len() * 4,
             None => self.outer * self.inner * self.dtype.size(),
         }
     }
@@ -154,12 +164,27 @@ impl Matrix {
         starts
     }
 
-    /// The words of a quantised panel.
+    /// The words of a panel that was packed or quantised.
     pub(crate) fn panel(&self, panel: usize) -> &[u32] {
-        self.bytes.as_ref().and_then(|b| b.words.get(panel * b.panel..(panel + 1) * b.panel)).unwrap_or_default()
+        self.panels.as_ref().and_then(|p| p.words.get(panel * p.panel..(panel + 1) * p.panel)).unwrap_or_default()
     }
 
-    fn quantised(&self, columns: usize) -> Bytes {
+    fn in_panels(&self, columns: usize) -> Panels {
+        let words_of = self.inner.div_ceil(self.format.per_word());
+        let panel = words_of * columns;
+        let mut words = vec![0u32; self.outer.div_ceil(columns) * panel];
+        words.par_chunks_exact_mut(panel).enumerate().for_each(|(n, panel)| {
+            let (mut row, mut packed) = (vec![0.0f32; self.inner], vec![0u32; words_of]);
+            for column in 0..columns {
+                self.widen(self.source(columns, n, column), &mut row);
+                encode_row(self.format, &row, &mut packed, &mut []);
+                panel[column..].iter_mut().step_by(columns).zip(&packed).for_each(|(to, word)| *to = *word);
+            }
+        });
+        Panels { columns, panel, words }
+    }
+
+    fn quantised(&self, columns: usize) -> Panels {
         let panels = self.outer.div_ceil(columns);
         let words_of = |block: usize| block.min(self.inner).div_ceil(4);
         let panel: usize =
@@ -189,7 +214,7 @@ impl Matrix {
                 }
             }
         });
-        Bytes { columns, panel, words }
+        Panels { columns, panel, words }
     }
 
     /// A stored row in f32.
@@ -204,8 +229,8 @@ impl Matrix {
         }
     }
 
-    /// Columns of the panels that it was quantised to.
+    /// Columns of the panels that it was packed or quantised to.
     pub(crate) fn panel_columns(&self) -> Option<usize> {
-        self.bytes.as_ref().map(|b| b.columns)
+        self.panels.as_ref().map(|p| p.columns)
     }
 }

@@ -137,11 +137,17 @@ pub(crate) unsafe fn task<V: Vector, const C: usize>(product: &Product<'_>, pane
         // SAFETY: as the caller's; sums hold the task's rows, the slice SLICE words of every column.
         unsafe {
             match (product.w.format(), product.w.dtype()) {
+                (Format::Int8, _) => multiply_bytes::<V, C>(product, panel, &rows, sums),
+                (Format::F32, _) if product.w.panel_columns().is_some() => {
+                    multiply_packed::<V, Singles, C>(product, panel, &rows, sums);
+                }
+                (Format::Bf16, _) if product.w.panel_columns().is_some() => {
+                    multiply_packed::<V, Pairs, C>(product, panel, &rows, sums);
+                }
                 (Format::F32, Dtype::F32) => multiply::<V, Singles, Float, C>(product, panel, &rows, slice, sums),
                 (Format::F32, Dtype::Bf16) => multiply::<V, Singles, WideBrain, C>(product, panel, &rows, slice, sums),
                 (Format::F32, Dtype::F16) => multiply::<V, Singles, WideHalf, C>(product, panel, &rows, slice, sums),
                 (Format::Bf16, _) => multiply::<V, Pairs, Brain, C>(product, panel, &rows, slice, sums),
-                (Format::Int8, _) => multiply_bytes::<V, C>(product, panel, &rows, sums),
             }
             finish::<V, C>(product, panel, &rows, sums);
         }
@@ -238,6 +244,35 @@ unsafe fn multiply<V: Vector, A: Arithmetic, S: Stored, const C: usize>(
                 asked += ASKED_ROWS;
             }
             at += elements;
+        }
+    }
+}
+
+/// All rows of a task against one panel that was packed before.
+#[inline(always)]
+unsafe fn multiply_packed<V: Vector, A: Arithmetic, const C: usize>(
+    product: &Product<'_>,
+    panel: usize,
+    rows: &Range<usize>,
+    sums: *mut f32,
+) {
+    let x = product.x;
+    let columns = C * V::LANES;
+    let panel = product.w.panel(panel).as_ptr();
+    let mut row = rows.start;
+    // SAFETY: as the caller's; the panel holds all words of its columns, the operand all rows.
+    unsafe {
+        while row < rows.end {
+            let from = x.words().as_ptr().add(row * x.stride());
+            let to = sums.add((row - rows.start) * columns);
+            row += by_rows!(rows.end - row, R, {
+                let mut rows = [from; R];
+                for (r, start) in rows.iter_mut().enumerate() {
+                    *start = from.add(r * x.stride());
+                }
+                tile::<V, A, R, C>(rows, panel, columns, x.stride(), to, true, &[]);
+                R
+            });
         }
     }
 }

@@ -92,6 +92,10 @@ proptest! {
                 let mut got = vec![f32::NAN; rows * columns];
                 kernel.product(&x, &matrix, &mut got);
                 assert_near(&got, &want, 2e-5, kernel.name());
+                let packed = self::matrix(&kernel, format, dtype, columns, &w, Some(&bias)).packed(&kernel);
+                let mut same = vec![f32::NAN; rows * columns];
+                kernel.product(&x, &packed, &mut same);
+                assert_eq!(same, got, "{}: packed once or on the way", kernel.name());
                 kernel.product_add(&x, &matrix, &mut got);
                 let twice: Vec<f64> = want.iter().map(|v| 2.0 * v).collect();
                 assert_near(&got, &twice, 4e-5, kernel.name());

@@ -94,8 +94,9 @@ fn drafting_changes_no_token_of_random_weights_in_any_format() {
 fn a_weight_costs_what_its_format_says() {
     let folder = config_only_bf16();
     let bytes = |weights| open_as(folder.path(), weights).unwrap().facts().bytes_per_weight;
-    assert!((bytes(WeightFormat::Bf16) - 2.0).abs() < 0.01, "{}", bytes(WeightFormat::Bf16));
-    assert!((bytes(WeightFormat::F32) - 2.0).abs() < 0.01, "they stay as stored");
+    // A small model is packed as it is multiplied, its last panels padded.
+    assert!((2.0..2.1).contains(&bytes(WeightFormat::Bf16)), "{}", bytes(WeightFormat::Bf16));
+    assert!((4.0..4.2).contains(&bytes(WeightFormat::F32)), "{}", bytes(WeightFormat::F32));
     assert!(bytes(WeightFormat::Int8) > 1.0, "{}", bytes(WeightFormat::Int8));
 }
 

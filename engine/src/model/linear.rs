@@ -13,6 +13,8 @@ pub(crate) struct Loader<'a> {
     pub(crate) weights: &'a Weights,
     pub(crate) kernel: &'a Kernel,
     pub(crate) format: Format,
+    /// Whether matrices are packed once, which takes a copy of them.
+    pub(crate) pack: bool,
 }
 
 impl Loader<'_> {
@@ -57,7 +59,8 @@ impl Loader<'_> {
             file: "config.json".into(),
             fault: "the sizes of a matrix do not fit together".into(),
         };
-        Ok(matrix.ok_or_else(fault)?.with_format(self.kernel, self.format))
+        let matrix = matrix.ok_or_else(fault)?.with_format(self.kernel, self.format);
+        Ok(if self.pack { matrix.packed(self.kernel) } else { matrix })
     }
 }
 

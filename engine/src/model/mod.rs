@@ -23,6 +23,9 @@ use linear::Loader;
 use text::TextDecoder;
 use vision::VisionTower;
 
+/// Models of at most so many weights stay in the caches: a packed copy of them pays, and costs little.
+const PACKED_WEIGHTS: u64 = 16 << 20;
+
 /// Hears intermediate results, `[rows, width]` row by row, by the names of the reference fixtures. For parity tests.
 pub type Probe<'a> = &'a mut dyn FnMut(&str, &[f32]);
 
@@ -36,7 +39,8 @@ pub struct Model {
 
 impl Model {
     /// Takes the weights of a checkpoint. In [`Format::Bf16`] and [`Format::F32`] they stay where and as they are stored;
-    /// a matrix that is not stored in bf16 is computed with in f32. [`Format::Int8`] quantises a copy.
+    /// a matrix that is not stored in bf16 is computed with in f32. [`Format::Int8`] quantises a copy, and
+    /// the matrices of a small model are packed once.
     pub fn load(checkpoint: &Checkpoint, kernel: Kernel, format: Format) -> Result<Self, CheckpointError> {
         Self::from_weights(&checkpoint.config, &checkpoint.weights, kernel, format)
     }
@@ -48,7 +52,8 @@ impl Model {
         kernel: Kernel,
         format: Format,
     ) -> Result<Self, CheckpointError> {
-        let loader = Loader { weights, kernel: &kernel, format };
+        let pack = config.weight_count() <= PACKED_WEIGHTS;
+        let loader = Loader { weights, kernel: &kernel, format, pack };
         Ok(Self {
             kernel,
             config: config.clone(),
