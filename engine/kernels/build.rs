@@ -17,14 +17,14 @@ const TARGETS: [(&str, &[&str]); 5] = [
 
 fn main() {
     println!("cargo:rerun-if-changed=cuda");
-    println!("cargo:rerun-if-env-changed=GRAVITYOCR_NVCC");
-    println!("cargo:rerun-if-env-changed=CXX");
     println!("cargo:rustc-check-cfg=cfg(cuda_emulation)");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     if env::var_os("CARGO_FEATURE_CUDA").is_some() {
+        println!("cargo:rerun-if-env-changed=GRAVITYOCR_NVCC");
         compile_for_cards(&out);
     }
     if env::var_os("CARGO_FEATURE_CUDA_EMULATION").is_some() {
+        println!("cargo:rerun-if-env-changed=CXX");
         match compile_for_this_machine(&out) {
             Ok(()) => println!("cargo:rustc-cfg=cuda_emulation"),
             Err(reason) => println!("cargo:warning=the CUDA kernels are not emulated: {reason}"),

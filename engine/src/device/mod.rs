@@ -7,7 +7,6 @@ mod executor;
 mod forward;
 mod plan;
 mod pool;
-mod positions;
 mod session;
 mod weights;
 

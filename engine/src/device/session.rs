@@ -4,10 +4,9 @@ use std::sync::MutexGuard;
 
 use super::batch::Membership;
 use super::executor::{Executor, Outcome};
-use super::positions::prompt_positions;
 use super::{DeviceError, DeviceModel, Lease, Work};
 use crate::decode::{Drafter, Fused, Mask, Peak, Target, TargetError};
-use crate::model::ImageFeatures;
+use crate::model::{ImageFeatures, prompt_positions};
 
 /// One request. Requests of one model run side by side on several threads; their forwards are gathered into batches.
 pub struct DeviceSession<'m> {
@@ -38,7 +37,7 @@ impl<'m> DeviceSession<'m> {
         });
         Self {
             ids: ids.collect(),
-            positions,
+            positions: positions.into_iter().map(|axes| axes.map(|axis| axis as i32)).collect(),
             features: image.rows.clone(),
             shift: next as i32 - prompt.len() as i32,
             lease: Some(lease),

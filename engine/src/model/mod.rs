@@ -12,6 +12,7 @@ mod session;
 mod text;
 mod vision;
 
+pub(crate) use rope::prompt_positions;
 pub use session::Session;
 pub use vision::ImageFeatures;
 

@@ -93,3 +93,19 @@ pub(crate) fn prompt_positions(ids: &[u32], image_token: u32, grid: [usize; 2]) 
     positions.truncate(ids.len());
     (positions, next)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_advances_by_its_longer_side() {
+        // Two words, a picture of 2 x 3 tokens, one word.
+        let (positions, next) = prompt_positions(&[5, 6, 9, 9, 9, 9, 9, 9, 7], 9, [2, 3]);
+        let picture = [[2, 2, 2], [2, 2, 3], [2, 2, 4], [2, 3, 2], [2, 3, 3], [2, 3, 4]];
+        assert_eq!(positions[..2], [[0; 3], [1; 3]]);
+        assert_eq!(positions[2..8], picture);
+        assert_eq!((positions[8], next), ([5; 3], 6));
+        assert_eq!(prompt_positions(&[1, 2], 9, [2, 3]), (vec![[0; 3], [1; 3]], 2));
+    }
+}
