@@ -29,13 +29,8 @@ struct Head {
 impl KeyValues {
     /// None yet, for `heads` heads of `head_dim` numbers, kept as f32 or bf16 ([`Format::Int8`] keeps bf16).
     pub fn new(kernel: &Kernel, format: Format, heads: usize, head_dim: usize) -> Self {
-        let format = Self::kept(format);
+        let format = if format == Format::F32 { Format::F32 } else { Format::Bf16 };
         Self { format, head_dim, columns: kernel.columns(), len: 0, heads: vec![Head::default(); heads] }
-    }
-
-    /// The format of keys, queries and values for products in `format`.
-    pub fn kept(format: Format) -> Format {
-        if format == Format::F32 { Format::F32 } else { Format::Bf16 }
     }
 
     /// How many keys there are.
@@ -109,16 +104,6 @@ impl KeyValues {
                 row.iter_mut().for_each(|word| *word = if half { *word & 0xffff } else { 0 });
                 half = false;
             }
-        }
-    }
-
-    /// Makes room for `len` keys, so that appending up to there allocates nothing.
-    pub fn reserve(&mut self, len: usize) {
-        let keys = len.div_ceil(self.columns) * self.columns * self.key_words();
-        let values = len.div_ceil(self.format.per_word()) * self.value_words();
-        for head in &mut self.heads {
-            head.keys.reserve(keys.saturating_sub(head.keys.len()));
-            head.values.reserve(values.saturating_sub(head.values.len()));
         }
     }
 

@@ -133,24 +133,30 @@ pub(crate) unsafe fn task<V: Vector, const C: usize>(product: &Product<'_>, pane
     let mut scratch = SCRATCH.take();
     let sums = aligned(&mut scratch.sums, rows.len() * columns);
     let slice = aligned(&mut scratch.panel, SLICE * columns);
+    let mut starts = product.w.starts(columns, panels.start);
     for panel in panels {
+        let after = product.w.starts(columns, panel + 1);
+        let read = Read { starts: &starts, after: &after, slice };
         // SAFETY: as the caller's; sums hold the task's rows, the slice SLICE words of every column.
         unsafe {
             match (product.w.format(), product.w.dtype()) {
                 (Format::Int8, _) => multiply_bytes::<V, C>(product, panel, &rows, sums),
                 (Format::F32, _) if product.w.panel_columns().is_some() => {
-                    multiply_packed::<V, Singles, C>(product, panel, &rows, sums);
+                    let packed = product.w.panel(panel).as_ptr();
+                    tiles::<V, Singles, C>(product.x, 0..product.x.stride(), packed, &rows, sums, &[]);
                 }
                 (Format::Bf16, _) if product.w.panel_columns().is_some() => {
-                    multiply_packed::<V, Pairs, C>(product, panel, &rows, sums);
+                    let packed = product.w.panel(panel).as_ptr();
+                    tiles::<V, Pairs, C>(product.x, 0..product.x.stride(), packed, &rows, sums, &[]);
                 }
-                (Format::F32, Dtype::F32) => multiply::<V, Singles, Float, C>(product, panel, &rows, slice, sums),
-                (Format::F32, Dtype::Bf16) => multiply::<V, Singles, WideBrain, C>(product, panel, &rows, slice, sums),
-                (Format::F32, Dtype::F16) => multiply::<V, Singles, WideHalf, C>(product, panel, &rows, slice, sums),
-                (Format::Bf16, _) => multiply::<V, Pairs, Brain, C>(product, panel, &rows, slice, sums),
+                (Format::F32, Dtype::F32) => multiply::<V, Singles, Float, C>(product, &read, &rows, sums),
+                (Format::F32, Dtype::Bf16) => multiply::<V, Singles, WideBrain, C>(product, &read, &rows, sums),
+                (Format::F32, Dtype::F16) => multiply::<V, Singles, WideHalf, C>(product, &read, &rows, sums),
+                (Format::Bf16, _) => multiply::<V, Pairs, Brain, C>(product, &read, &rows, sums),
             }
             finish::<V, C>(product, panel, &rows, sums);
         }
+        starts = after;
     }
     SCRATCH.set(scratch);
 }
@@ -189,88 +195,83 @@ macro_rules! by_rows {
 }
 pub(crate) use by_rows;
 
+/// What packing a panel reads.
+struct Read<'a> {
+    /// Where the rows start that are its columns.
+    starts: &'a [*const u8; MOST_COLUMNS],
+    /// The same of the panel after it.
+    after: &'a [*const u8; MOST_COLUMNS],
+    /// Memory for a packed slice.
+    slice: *mut u32,
+}
+
 /// All rows of a task against one panel, packed slice by slice.
 #[inline(always)]
 unsafe fn multiply<V: Vector, A: Arithmetic, S: Stored, const C: usize>(
     product: &Product<'_>,
-    panel: usize,
+    read: &Read<'_>,
     rows: &Range<usize>,
-    slice: *mut u32,
     sums: *mut f32,
 ) {
     let Product { x, w, .. } = *product;
+    let Read { starts, after, slice } = *read;
     let columns = C * V::LANES;
     let words = w.inner().div_ceil(S::ELEMENTS);
     let step = words.div_ceil(words.div_ceil(SLICE)) * S::ELEMENTS;
-    let starts = w.starts(columns, panel);
-    let after = w.starts(columns, panel + 1);
     let asked_by_tiles = rows.len().div_ceil(TILE_ROWS) * ASKED_ROWS;
     let mut at = 0;
     // SAFETY: as the caller's; all offsets stay inside the rows, the slice and the sums.
     unsafe {
         if rows.len() == 1 {
             let x = x.words().as_ptr().add(rows.start * x.stride());
-            return lone_row::<V, A, S, C>(x, &starts, w.inner(), sums, &after);
+            return lone_row::<V, A, S, C>(x, starts, w.inner(), sums, after);
         }
         while at < w.inner() {
             let elements = step.min(w.inner() - at);
             let words = elements.div_ceil(S::ELEMENTS);
-            let offset = at / S::ELEMENTS * S::BYTES;
+            let first = at / S::ELEMENTS;
             // What will be read next: the next slice of these rows, or the start of the next panel's.
-            let (mut from, mut ahead) = (starts, after);
+            let (mut from, mut ahead) = (*starts, *after);
             let last = at + elements == w.inner();
             for column in 0..columns {
-                from[column] = starts[column].add(offset);
+                from[column] = starts[column].add(first * S::BYTES);
                 if !last {
                     ahead[column] = from[column].wrapping_add(words * S::BYTES);
                 }
             }
             pack::<V, S, C>(&from, elements, slice, &ahead, asked_by_tiles);
-            let mut row = rows.start;
-            let mut asked = 0;
-            while row < rows.end {
-                let to = sums.add((row - rows.start) * columns);
-                let x = x.words().as_ptr().add(row * x.stride() + at / S::ELEMENTS);
-                let asks = &ahead[asked.min(columns)..(asked + ASKED_ROWS).min(columns)];
-                let count = by_rows!(rows.end - row, R, {
-                    let mut from = [x; R];
-                    for (r, from) in from.iter_mut().enumerate() {
-                        *from = x.add(r * product.x.stride());
-                    }
-                    tile::<V, A, R, C>(from, slice, columns, words, to, at == 0, asks);
-                    R
-                });
-                row += count;
-                asked += ASKED_ROWS;
-            }
+            tiles::<V, A, C>(x, first..first + words, slice, rows, sums, &ahead[..columns]);
             at += elements;
         }
     }
 }
 
-/// All rows of a task against one panel that was packed before.
+/// All rows of a task, of which these words, against a packed slice of as many: put into the sums when the words are the
+/// first ones, added otherwise. `ahead`: where rows start that will be read next, shared between the tiles.
 #[inline(always)]
-unsafe fn multiply_packed<V: Vector, A: Arithmetic, const C: usize>(
-    product: &Product<'_>,
-    panel: usize,
+unsafe fn tiles<V: Vector, A: Arithmetic, const C: usize>(
+    x: &Operand,
+    words: Range<usize>,
+    slice: *const u32,
     rows: &Range<usize>,
     sums: *mut f32,
+    ahead: &[*const u8],
 ) {
-    let x = product.x;
     let columns = C * V::LANES;
-    let panel = product.w.panel(panel).as_ptr();
+    let mut asks = ahead.chunks(ASKED_ROWS);
     let mut row = rows.start;
-    // SAFETY: as the caller's; the panel holds all words of its columns, the operand all rows.
+    // SAFETY: as the caller's; the operand holds all rows, the sums the task's.
     unsafe {
         while row < rows.end {
-            let from = x.words().as_ptr().add(row * x.stride());
+            let first = x.words().as_ptr().add(row * x.stride() + words.start);
             let to = sums.add((row - rows.start) * columns);
+            let asks = asks.next().unwrap_or_default();
             row += by_rows!(rows.end - row, R, {
-                let mut rows = [from; R];
-                for (r, start) in rows.iter_mut().enumerate() {
-                    *start = from.add(r * x.stride());
+                let mut from = [first; R];
+                for (r, from) in from.iter_mut().enumerate() {
+                    *from = first.add(r * x.stride());
                 }
-                tile::<V, A, R, C>(rows, panel, columns, x.stride(), to, true, &[]);
+                tile::<V, A, R, C>(from, slice, columns, words.len(), to, words.start == 0, asks);
                 R
             });
         }

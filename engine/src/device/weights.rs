@@ -7,6 +7,7 @@ use kernels::memory::{Dtype, Tensor};
 
 use super::DeviceError;
 use crate::checkpoint::{ModelConfig, TextConfig, VisionConfig, Weights};
+use crate::model::{inverse_frequencies, sum_frames};
 
 /// Where the decoder's weights are.
 pub(super) struct TextWeights {
@@ -230,15 +231,12 @@ fn vision(v: &VisionConfig, place: &mut dyn Place) -> Result<VisionWeights, Devi
     })
 }
 
-/// The kernels of a temporal patch summed, because a still picture fills all frames; rows padded with zeros.
+/// The patch embedding of a still picture; rows padded with zeros.
 fn still_patch_embed(v: &VisionConfig, full: &[f32]) -> Vec<f32> {
-    let area = v.patch_size * v.patch_size;
     let (values, pitch) = (patch_values(v), patch_pitch(v));
     let mut out = Vec::with_capacity(v.hidden_size * pitch);
-    for row in full.chunks_exact(values * v.temporal_patch_size) {
-        for frames in row.chunks_exact(v.temporal_patch_size * area) {
-            out.extend((0..area).map(|at| frames.iter().skip(at).step_by(area).sum::<f32>()));
-        }
+    for row in sum_frames(v, full).chunks_exact(values) {
+        out.extend(row);
         out.resize(out.len() + pitch - values, 0.0);
     }
     out
@@ -266,7 +264,7 @@ fn vision_rotations(v: &VisionConfig) -> Vec<f32> {
 }
 
 fn rotations(rows: usize, theta: f64, dim: usize) -> Vec<f32> {
-    let frequencies: Vec<f32> = (0..dim / 2).map(|i| 1.0 / (theta as f32).powf(2.0 * i as f32 / dim as f32)).collect();
+    let frequencies = inverse_frequencies(theta, dim);
     let angles = (0..rows).flat_map(|row| frequencies.iter().map(move |f| row as f32 * f));
     angles.flat_map(|angle| [angle.cos(), angle.sin()]).collect()
 }

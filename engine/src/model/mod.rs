@@ -12,9 +12,10 @@ mod session;
 mod text;
 mod vision;
 
-pub(crate) use rope::prompt_positions;
+pub(crate) use rope::{inverse_frequencies, prompt_positions};
 pub use session::Session;
 pub use vision::ImageFeatures;
+pub(crate) use vision::sum_frames;
 
 use kernels::{Format, Kernel};
 

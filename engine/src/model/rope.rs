@@ -10,7 +10,7 @@ pub(crate) struct Tables {
 }
 
 /// `theta^(-2i/dim)` for `i` in `0..dim/2`.
-fn inverse_frequencies(theta: f64, dim: usize) -> Vec<f32> {
+pub(crate) fn inverse_frequencies(theta: f64, dim: usize) -> Vec<f32> {
     (0..dim / 2).map(|i| 1.0 / (theta as f32).powf(2.0 * i as f32 / dim as f32)).collect()
 }
 

@@ -162,18 +162,24 @@ impl VisionTower {
     }
 }
 
-/// The patch embedding for one frame. A still image fills every frame of the temporal patch, so the kernels of the frames
-/// are summed and the picture is multiplied once.
-fn patch_embed(v: &VisionConfig, loader: Loader<'_>) -> Result<Matrix, CheckpointError> {
+/// The patch embedding's kernels for one frame, `[hidden, channels * patch * patch]`, from those for all frames. A still image
+/// fills every frame of the temporal patch, so the kernels of the frames are summed and the picture is multiplied once.
+pub(crate) fn sum_frames(v: &VisionConfig, full: &[f32]) -> Vec<f32> {
     let area = v.patch_size * v.patch_size;
-    let shape = [v.hidden_size, v.in_channels, v.temporal_patch_size, v.patch_size, v.patch_size];
-    let full = loader.weights.tensor("model.visual.patch_embed.proj.weight", &shape)?.to_f32_vec();
     let mut summed = Vec::with_capacity(full.len() / v.temporal_patch_size);
     for frames in full.chunks_exact(v.temporal_patch_size * area) {
         summed.extend((0..area).map(|at| frames.iter().skip(at).step_by(area).sum::<f32>()));
     }
+    summed
+}
+
+/// The patch embedding for one frame.
+fn patch_embed(v: &VisionConfig, loader: Loader<'_>) -> Result<Matrix, CheckpointError> {
+    let area = v.patch_size * v.patch_size;
+    let shape = [v.hidden_size, v.in_channels, v.temporal_patch_size, v.patch_size, v.patch_size];
+    let full = loader.weights.tensor("model.visual.patch_embed.proj.weight", &shape)?.to_f32_vec();
     let bias = loader.vector("model.visual.patch_embed.proj.bias", v.hidden_size)?;
-    let weight = Tensor::from_f32(&[v.hidden_size, v.in_channels * area], &summed);
+    let weight = Tensor::from_f32(&[v.hidden_size, v.in_channels * area], &sum_frames(v, &full));
     loader.settle(weight.and_then(|weight| Matrix::new(vec![weight], Some(bias))))
 }
 
