@@ -124,6 +124,8 @@ struct Card {
     pinned: Pinned,
     pending: usize,
     capturing: bool,
+    /// Whether the latest thing in the stream is a kernel: only the next one's start may overlap it.
+    after_kernel: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -159,6 +161,7 @@ impl Card {
             pinned: Pinned { at: std::ptr::null_mut(), bytes: 0 },
             pending: 0,
             capturing: false,
+            after_kernel: false,
         };
         card.enter()?;
         card.stream = result::stream::create(result::stream::StreamKind::NonBlocking).said("make a stream")?;
@@ -269,6 +272,7 @@ impl Driver for Card {
 
     fn upload(&mut self, to: DevicePtr, bytes: &[u8]) -> Result<(), DriverError> {
         self.enter()?;
+        self.after_kernel = false;
         // SAFETY: the destination is the caller's own allocation. The source is pageable memory, which the driver has
         // read when this returns.
         unsafe { result::memcpy_htod_async(to.0, bytes, self.stream) }.said("copy to the card")
@@ -276,18 +280,21 @@ impl Driver for Card {
 
     fn clear(&mut self, at: DevicePtr, bytes: usize) -> Result<(), DriverError> {
         self.enter()?;
+        self.after_kernel = false;
         // SAFETY: as for `upload`.
         unsafe { result::memset_d8_async(at.0, 0, bytes, self.stream) }.said("clear memory")
     }
 
     fn copy(&mut self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<(), DriverError> {
         self.enter()?;
+        self.after_kernel = false;
         // SAFETY: as for `upload`, for both ends.
         unsafe { result::memcpy_dtod_async(to.0, from.0, bytes, self.stream) }.said("copy on the card")
     }
 
     fn download(&mut self, from: DevicePtr, bytes: usize) -> Result<(), DriverError> {
         self.enter()?;
+        self.after_kernel = false;
         self.pin(bytes)?;
         // SAFETY: the pinned block holds at least `bytes`, and nothing reads it before `wait` has waited for the stream.
         let into = unsafe { std::slice::from_raw_parts_mut(self.pinned.at.cast::<u8>(), bytes) };
@@ -330,8 +337,9 @@ impl Driver for Card {
             hStream: self.stream,
             attrs: &mut overlap,
             // Every kernel waits for the one before it by itself, so that its start may overlap that one's end.
-            numAttrs: u32::from(self.info.capability >= OVERLAP_CAPABILITY),
+            numAttrs: u32::from(self.after_kernel && self.info.capability >= OVERLAP_CAPABILITY),
         };
+        self.after_kernel = true;
         // SAFETY: the argument is the kernel's own structure (its description is the only maker of a `Launch`), and the
         // driver copies it before it returns.
         unsafe { sys::cuLaunchKernelEx(&config, function, arguments.as_mut_ptr(), std::ptr::null_mut()) }
@@ -341,6 +349,7 @@ impl Driver for Card {
 
     fn begin_capture(&mut self) -> Result<(), DriverError> {
         self.enter()?;
+        self.after_kernel = false;
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream lives as long as the card.
         unsafe { result::stream::begin_capture(self.stream, mode) }.said("begin a graph")?;
@@ -350,6 +359,7 @@ impl Driver for Card {
 
     fn end_capture(&mut self) -> Result<Graph, DriverError> {
         self.enter()?;
+        self.after_kernel = false;
         self.capturing = false;
         // SAFETY: as above.
         let graph = unsafe { result::stream::end_capture(self.stream) }.said("end a graph")?;
@@ -368,6 +378,7 @@ impl Driver for Card {
 
     fn replay(&mut self, graph: Graph) -> Result<(), DriverError> {
         self.enter()?;
+        self.after_kernel = false;
         let known = self.graphs.get(graph.0).copied();
         let graph = known.ok_or_else(|| DriverError::failed("run a graph", "it was never captured"))?;
         // SAFETY: the executable graph lives as long as the card.
@@ -383,6 +394,7 @@ impl Driver for Card {
 
     fn record(&mut self, event: Event) -> Result<(), DriverError> {
         self.enter()?;
+        self.after_kernel = false;
         let handle = self.known(event)?;
         let flags = match self.capturing {
             true => sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL,
