@@ -53,19 +53,32 @@ impl Log {
 /// Does a launch on host memory: the addresses in it are host addresses. The error says why it could not.
 pub type Execute = Box<dyn FnMut(&Launch) -> Result<(), String> + Send>;
 
+/// A step of a graph.
+enum Node {
+    Launch(Launch),
+    Record(Event),
+}
+
+/// Blocks that a fake card runs in a millisecond.
+const BLOCKS_PER_MS: f32 = 1000.0;
+
 /// The driver. Its addresses are those of host memory that it owns.
 pub struct Fake {
     info: DeviceInfo,
     capacity: u64,
     blocks: BTreeMap<u64, Vec<u128>>,
-    graphs: Vec<Vec<Launch>>,
-    capture: Option<Vec<Launch>>,
+    graphs: Vec<Vec<Node>>,
+    capture: Option<Vec<Node>>,
     pending: Vec<u8>,
-    events: usize,
+    /// Blocks that had run when each event was recorded.
+    events: Vec<u64>,
+    /// Blocks that have run: the time of this card.
+    blocks_run: u64,
     calls: Log,
     execute: Option<Execute>,
     /// Successful launches and replays before each one fails.
     runs_left: Option<usize>,
+    refuses_graphs: bool,
 }
 
 impl Fake {
@@ -85,10 +98,12 @@ impl Fake {
             graphs: Vec::new(),
             capture: None,
             pending: Vec::new(),
-            events: 0,
+            events: Vec::new(),
+            blocks_run: 0,
             calls: Log::default(),
             execute: None,
             runs_left: None,
+            refuses_graphs: false,
         }
     }
 
@@ -112,14 +127,14 @@ impl Fake {
         self.runs_left = Some(runs);
     }
 
+    /// Makes no graphs, as an old driver does that does not know what is captured.
+    pub fn refuse_graphs(&mut self) {
+        self.refuses_graphs = true;
+    }
+
     /// The calls, also those still to come.
     pub fn log(&self) -> Log {
         self.calls.clone()
-    }
-
-    /// The launches of a graph.
-    pub fn graph(&self, graph: Graph) -> &[Launch] {
-        self.graphs.get(graph.0).map_or(&[], Vec::as_slice)
     }
 
     /// Bytes taken.
@@ -142,6 +157,16 @@ impl Fake {
         Ok(unsafe { std::slice::from_raw_parts_mut(block.as_mut_ptr().cast::<u8>().add(offset), length) })
     }
 
+    /// Does a launch, which takes its time.
+    fn execute(&mut self, launch: &Launch) -> Result<(), DriverError> {
+        self.blocks_run += launch.grid.iter().map(|&n| u64::from(n)).product::<u64>();
+        match &mut self.execute {
+            Some(execute) => execute(launch).map_err(|reason| DriverError::failed("run a kernel", reason)),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a launch or replay.
     fn run(&mut self) -> Result<(), DriverError> {
         match &mut self.runs_left {
             Some(0) => Err(DriverError::failed("run a kernel", "unspecified launch failure")),
@@ -215,15 +240,12 @@ impl Driver for Fake {
             return Ok(());
         }
         if let Some(capture) = &mut self.capture {
-            capture.push(launch.clone());
+            capture.push(Node::Launch(launch.clone()));
             return Ok(());
         }
         self.run()?;
         self.calls.push(Call::Launch(launch.kernel));
-        match &mut self.execute {
-            Some(execute) => execute(launch).map_err(|reason| DriverError::failed("run a kernel", reason)),
-            None => Ok(()),
-        }
+        self.execute(launch)
     }
 
     fn begin_capture(&mut self) -> Result<(), DriverError> {
@@ -232,36 +254,47 @@ impl Driver for Fake {
     }
 
     fn end_capture(&mut self) -> Result<Graph, DriverError> {
-        let launches = self.capture.take().ok_or_else(|| DriverError::failed("end a graph", "none was begun"))?;
-        self.calls.push(Call::Capture(launches.len()));
-        self.graphs.push(launches);
+        let nodes = self.capture.take().ok_or_else(|| DriverError::failed("end a graph", "none was begun"))?;
+        if self.refuses_graphs {
+            return Err(DriverError::failed("end a graph", "operation not supported"));
+        }
+        let launches = nodes.iter().filter(|node| matches!(node, Node::Launch(_))).count();
+        self.calls.push(Call::Capture(launches));
+        self.graphs.push(nodes);
         Ok(Graph(self.graphs.len() - 1))
     }
 
     fn replay(&mut self, graph: Graph) -> Result<(), DriverError> {
         self.run()?;
         self.calls.push(Call::Replay(graph));
-        let launches =
-            self.graphs.get(graph.0).ok_or_else(|| DriverError::failed("run a graph", "it was never captured"))?;
-        match &mut self.execute {
-            Some(execute) => {
-                launches.iter().try_for_each(execute).map_err(|reason| DriverError::failed("run a kernel", reason))
-            }
-            None => Ok(()),
-        }
+        let captured = self.graphs.get_mut(graph.0).map(std::mem::take);
+        let nodes = captured.ok_or_else(|| DriverError::failed("run a graph", "it was never captured"))?;
+        let done = nodes.iter().try_for_each(|node| match node {
+            Node::Launch(launch) => self.execute(launch),
+            &Node::Record(event) => self.record(event),
+        });
+        self.graphs[graph.0] = nodes;
+        done
     }
 
     fn event(&mut self) -> Result<Event, DriverError> {
-        self.events += 1;
-        Ok(Event(self.events - 1))
+        self.events.push(0);
+        Ok(Event(self.events.len() - 1))
     }
 
-    fn record(&mut self, _event: Event) -> Result<(), DriverError> {
+    fn record(&mut self, event: Event) -> Result<(), DriverError> {
+        if let Some(capture) = &mut self.capture {
+            capture.push(Node::Record(event));
+        } else if let Some(at) = self.events.get_mut(event.0) {
+            *at = self.blocks_run;
+        }
         Ok(())
     }
 
-    fn elapsed_ms(&mut self, _from: Event, _to: Event) -> Result<f32, DriverError> {
-        Ok(0.0)
+    /// As if a card ran one block after the other, [`BLOCKS_PER_MS`] in a millisecond.
+    fn elapsed_ms(&mut self, from: Event, to: Event) -> Result<f32, DriverError> {
+        let at = |event: Event| self.events.get(event.0).copied().unwrap_or_default();
+        Ok(at(to).saturating_sub(at(from)) as f32 / BLOCKS_PER_MS)
     }
 
     fn synchronize(&mut self) -> Result<(), DriverError> {
