@@ -122,6 +122,51 @@ impl Target for Script {
     }
 }
 
+/// A target that does whole rounds and drafts what it likes, never more than B tokens.
+struct Whole(Script);
+
+impl Target for Whole {
+    fn prefill(&mut self) -> Result<Peak, TargetError> {
+        self.0.prefill()
+    }
+
+    fn forward(&mut self, _: &[u32], _: Mask, _: &mut Vec<Peak>) -> Result<(), TargetError> {
+        Err(TargetError::new("it was asked for a forward"))
+    }
+
+    fn round(&mut self, boundary: u32, drafter: Drafter, room: usize) -> Result<Option<Fused>, TargetError> {
+        assert!(room > 0, "a round was asked for of which nothing is wanted");
+        let past = self.cached();
+        let length = 1 + self.0.hash(&[boundary], past as u64) as usize % drafter.block;
+        let (mut draft, mut verify) = (Vec::new(), Vec::new());
+        let mut window = vec![drafter.mask; length + 1];
+        window[0] = boundary;
+        self.0.forward(&window, Mask::Draft, &mut draft)?;
+        self.truncate(past + 1);
+        let window: Vec<u32> = draft.iter().map(|peak| peak.id).collect();
+        self.0.forward(&window, Mask::Causal, &mut verify)?;
+        let accepted = draft[1..].iter().zip(&verify).take_while(|(d, a)| d.id == a.id).count();
+        self.truncate(past + 2 + accepted);
+        Ok(Some(Fused { draft, verify, accepted, draft_ms: 1.0, verify_ms: 1.0 }))
+    }
+
+    fn cached(&self) -> usize {
+        self.0.cached()
+    }
+
+    fn truncate(&mut self, tokens: usize) {
+        self.0.truncate(tokens);
+    }
+
+    fn keep_logits(&mut self, keep: bool) {
+        self.0.keep_logits(keep);
+    }
+
+    fn logits(&self, row: usize) -> &[f32] {
+        self.0.logits(row)
+    }
+}
+
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn run(script: &mut Script, mode: Decode, block: usize, limits: &Limits<'_>) -> Decoded {
@@ -164,6 +209,27 @@ proptest! {
             } else {
                 prop_assert!(round.draft_forwards <= steps);
                 prop_assert_eq!(round.steps.iter().map(|s| s.filled.len()).sum::<usize>(), block);
+            }
+        }
+    }
+
+    /// The invariant again, over a target that does rounds of its own and drafts more or less each time.
+    #[test]
+    fn whole_rounds_of_any_length_equal_autoregressive(
+        seed: u64, skill in 0u64..=8, block in 1usize..=40, max_tokens in 0usize..70,
+        end_tokens in prop::collection::vec(0..VOCAB, 0..3),
+    ) {
+        let limits = Limits { max_tokens, end_tokens: &end_tokens, cancel: &NEVER };
+        let drafter = Some(Drafter { block, mask: MASK });
+        let mut target = Whole(Script::new(seed, skill));
+        let spec = decode(&mut target, Decode::SPEC, drafter, None, &limits, &mut ()).unwrap();
+        prop_assert_eq!(&spec.tokens, &Script::new(seed, skill).greedy(&limits));
+        for (n, round) in spec.rounds.iter().enumerate().skip(1) {
+            prop_assert_eq!(round.verify.len(), round.draft.len() + 1);
+            if n + 1 < spec.rounds.len() {
+                let all = round.accepted as usize == round.draft.len();
+                let last = if all { Origin::Bonus } else { Origin::Correction };
+                prop_assert_eq!(round.committed.last().unwrap().origin, last);
             }
         }
     }

@@ -64,6 +64,11 @@ impl<'a, 'o> Ledger<'a, 'o> {
         self.stop.is_some()
     }
 
+    /// Tokens that may still be committed.
+    pub(super) fn room(&self) -> usize {
+        self.limits.max_tokens - self.tokens.len()
+    }
+
     /// The number that the next round will have.
     pub(super) fn next_round(&self) -> u32 {
         self.rounds.len() as u32
@@ -77,7 +82,7 @@ impl<'a, 'o> Ledger<'a, 'o> {
 
     /// Commits a round: cuts it after an end token or at the limit, numbers it, and tells the observer.
     pub(super) fn commit(&mut self, mut round: Round) {
-        let room = self.limits.max_tokens - self.tokens.len();
+        let room = self.room();
         let end = round.committed.iter().position(|t| self.limits.end_tokens.contains(&t.id));
         match end {
             Some(end) if end < room => {

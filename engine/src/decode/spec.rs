@@ -19,7 +19,8 @@ pub(super) fn run(
     while !ledger.is_over() {
         let mut round = Round::default();
         let past = target.cached();
-        let fused = if steps == 1 && !chooser.samples() { target.round(boundary, drafter)? } else { None };
+        let whole = steps == 1 && !chooser.samples();
+        let fused = if whole { target.round(boundary, drafter, ledger.room())? } else { None };
 
         // Draft: row 0 is causal, so its prediction a0 is autoregressive already; row j proposes d_j.
         let draft = match &fused {
@@ -66,7 +67,7 @@ pub(super) fn run(
                 confidence,
             }),
         );
-        let last = if accepted < drafter.block { Origin::Correction } else { Origin::Bonus };
+        let last = if accepted < draft.tokens.len() { Origin::Correction } else { Origin::Bonus };
         round.committed.push(verdict.next.committed(last));
         boundary = verdict.next.id;
         ledger.commit(round);

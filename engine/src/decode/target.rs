@@ -54,11 +54,11 @@ impl TargetError {
 /// A draft, its verification and what was accepted, as a device gives it that does a whole round by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fused {
-    /// `a0` and `d_1 ..= d_B`.
+    /// `a0` and `d_1 ..= d_L`: a device that serves many requests at once may draft fewer than B tokens.
     pub draft: Vec<Peak>,
-    /// `a_1 ..= a_(B+1)`.
+    /// `a_1 ..= a_(L+1)`.
     pub verify: Vec<Peak>,
-    /// How many drafts were accepted, at most B.
+    /// How many drafts were accepted, at most L.
     pub accepted: usize,
     /// Time of the draft forward, milliseconds.
     pub draft_ms: f64,
@@ -76,8 +76,10 @@ pub trait Target {
     fn forward(&mut self, window: &[u32], mask: Mask, peaks: &mut Vec<Peak>) -> Result<(), TargetError>;
 
     /// Does a whole greedy round after the boundary token: drafts, verifies, accepts, and keeps in the cache the boundary,
-    /// `a0` and the accepted drafts. `None` where the target has no such thing; then the loop does it by forwards.
-    fn round(&mut self, _boundary: u32, _drafter: Drafter) -> Result<Option<Fused>, TargetError> {
+    /// `a0` and the accepted drafts. At most `room` tokens are wanted of this round and the following ones, so that a
+    /// target that works ahead knows when to stop. `None` where the target has no such thing; then the loop does it by
+    /// forwards.
+    fn round(&mut self, _boundary: u32, _drafter: Drafter, _room: usize) -> Result<Option<Fused>, TargetError> {
         Ok(None)
     }
 

@@ -27,12 +27,20 @@ pub(super) struct Batcher<W, R> {
 }
 
 struct State<W, R> {
-    queue: VecDeque<(u64, W)>,
+    queue: VecDeque<Waiting<W>>,
     running: Vec<u64>,
     done: HashMap<u64, R>,
     next: u64,
     /// Requests that submit work one after the other.
     members: usize,
+}
+
+/// Work that has not run yet.
+struct Waiting<W> {
+    ticket: u64,
+    work: W,
+    /// Until when it waits for the other members'.
+    until: Instant,
 }
 
 /// A request that will submit work again and again; while it lives, others wait for its work.
@@ -55,39 +63,41 @@ impl<W: Batchable, R> Batcher<W, R> {
         Self { state: Mutex::new(state), changed: Condvar::new(), most: most.max(1), patience }
     }
 
-    /// Runs work, together with others' when `run` is called here; `run` gives one result for each. `None` when the run
-    /// that took this work ended without a result.
-    pub(super) fn submit(&self, work: W, run: impl Fn(&[W]) -> Vec<R>) -> Option<R> {
-        let until = Instant::now() + self.patience;
+    /// Runs work, together with others' when `run` is called here; `run` hears whether other work waits meanwhile, and
+    /// gives one result for each, or none for what is to wait for the next run. `None` when the run that took this work
+    /// ended without a word about it.
+    pub(super) fn submit(&self, work: W, run: impl Fn(&[W], bool) -> Vec<Option<R>>) -> Option<R> {
         let mut state = self.lock();
         let ticket = state.next;
         state.next += 1;
-        state.queue.push_back((ticket, work));
+        state.queue.push_back(Waiting { ticket, work, until: Instant::now() + self.patience });
         self.changed.notify_all();
         loop {
             if let Some(result) = state.done.remove(&ticket) {
                 return Some(result);
             }
-            let queued = state.queue.iter().any(|&(number, _)| number == ticket);
-            if !queued && !state.running.contains(&ticket) {
-                return None;
-            }
-            let left = until.saturating_duration_since(Instant::now());
+            let until = state.queue.iter().find(|waiting| waiting.ticket == ticket).map(|waiting| waiting.until);
             let idle = state.running.is_empty();
-            state = if queued && idle && (left.is_zero() || state.queue.len() >= state.members.min(self.most)) {
-                let batch = state.take(self.most);
-                drop(state);
-                self.run(batch, &run);
-                self.lock()
-            } else if idle {
-                self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
-            } else {
-                self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+            state = match until {
+                None if !state.running.contains(&ticket) => return None,
+                Some(until) if idle => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() || state.queue.len() >= state.members.min(self.most) {
+                        let batch = state.take(self.most);
+                        let more = !state.queue.is_empty();
+                        drop(state);
+                        self.run(batch, more, &run);
+                        self.lock()
+                    } else {
+                        self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                    }
+                }
+                _ => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }
     }
 
-    fn run(&self, batch: Vec<(u64, W)>, run: &impl Fn(&[W]) -> Vec<R>) {
+    fn run(&self, batch: Vec<(u64, W)>, more: bool, run: &impl Fn(&[W], bool) -> Vec<Option<R>>) {
         // Also when `run` panics: nobody may wait for it then.
         struct Done<'b, W, R>(&'b Batcher<W, R>);
         impl<W, R> Drop for Done<'_, W, R> {
@@ -98,8 +108,16 @@ impl<W: Batchable, R> Batcher<W, R> {
         }
         let done = Done(self);
         let (tickets, works): (Vec<u64>, Vec<W>) = batch.into_iter().unzip();
-        let results = run(&works);
-        self.lock().done.extend(tickets.into_iter().zip(results));
+        let results = run(&works, more);
+        let mut state = self.lock();
+        let until = Instant::now() + self.patience;
+        for ((ticket, work), result) in tickets.into_iter().zip(works).zip(results).rev() {
+            match result {
+                Some(result) => drop(state.done.insert(ticket, result)),
+                None => state.queue.push_front(Waiting { ticket, work, until }),
+            }
+        }
+        drop(state);
         drop(done);
     }
 }
@@ -119,14 +137,14 @@ impl<W, R> Batcher<W, R> {
 impl<W: Batchable, R> State<W, R> {
     /// Takes the oldest work and what is like it, in order.
     fn take(&mut self, most: usize) -> Vec<(u64, W)> {
-        let Some(key) = self.queue.front().map(|(_, work)| work.key()) else { return Vec::new() };
+        let Some(key) = self.queue.front().map(|waiting| waiting.work.key()) else { return Vec::new() };
         let (mut taken, mut rest) = (Vec::new(), VecDeque::new());
-        for (ticket, work) in self.queue.drain(..) {
-            if taken.len() < most && work.key() == key {
-                self.running.push(ticket);
-                taken.push((ticket, work));
+        for waiting in self.queue.drain(..) {
+            if taken.len() < most && waiting.work.key() == key {
+                self.running.push(waiting.ticket);
+                taken.push((waiting.ticket, waiting.work));
             } else {
-                rest.push_back((ticket, work));
+                rest.push_back(waiting);
             }
         }
         self.queue = rest;
@@ -161,9 +179,9 @@ mod tests {
                 scope.spawn(move || {
                     let _member = batcher.join();
                     barrier.wait();
-                    let run = |batch: &[(char, u32)]| {
+                    let run = |batch: &[(char, u32)], _: bool| {
                         batches.lock().unwrap().push(batch.to_vec());
-                        batch.iter().map(|(_, number)| number * 10).collect()
+                        batch.iter().map(|(_, number)| Some(number * 10)).collect()
                     };
                     assert_eq!(batcher.submit(work, run), Some(work.1 * 10));
                 });
@@ -179,24 +197,60 @@ mod tests {
         // Were it to wait, this test would take a day.
         let batcher: Batcher<(char, u32), usize> = Batcher::with_patience(8, Duration::from_secs(86_400));
         let _member = batcher.join();
-        assert_eq!(batcher.submit(('a', 1), |batch| vec![batch.len()]), Some(1));
+        assert_eq!(batcher.submit(('a', 1), |batch, _| vec![Some(batch.len())]), Some(1));
     }
 
     #[test]
     fn a_member_that_submits_nothing_is_not_waited_for_long() {
         let batcher: Batcher<(char, u32), usize> = Batcher::new(8);
         let (_busy, _member) = (batcher.join(), batcher.join());
-        assert_eq!(batcher.submit(('a', 1), |batch| vec![batch.len()]), Some(1));
+        assert_eq!(batcher.submit(('a', 1), |batch, _| vec![Some(batch.len())]), Some(1));
     }
 
     #[test]
     fn a_run_that_panics_leaves_nobody_waiting() {
         let batcher: Batcher<(char, u32), u32> = Batcher::new(8);
         let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            batcher.submit(('a', 1), |_| std::panic::panic_any("the fault under test"))
+            batcher.submit(('a', 1), |_, _| std::panic::panic_any("the fault under test"))
         }));
         assert!(panics.is_err());
-        assert_eq!(batcher.submit(('a', 2), |_| Vec::new()), None, "a run without results");
-        assert_eq!(batcher.submit(('a', 3), |_| vec![7]), Some(7));
+        assert_eq!(batcher.submit(('a', 2), |_, _| Vec::new()), None, "a run without results");
+        assert_eq!(batcher.submit(('a', 3), |_, _| vec![Some(7)]), Some(7));
+    }
+
+    #[test]
+    fn what_is_put_off_runs_with_the_next() {
+        let batcher: Batcher<(char, u32), usize> = Batcher::new(8);
+        let rounds = std::cell::Cell::new(0);
+        let run = |batch: &[(char, u32)], more: bool| {
+            assert!(!more, "nothing else waits");
+            rounds.set(rounds.get() + 1);
+            batch.iter().map(|_| (rounds.get() == 3).then_some(rounds.get())).collect()
+        };
+        assert_eq!(batcher.submit(('a', 1), run), Some(3));
+    }
+
+    #[test]
+    fn a_run_hears_that_work_of_another_kind_waits() {
+        let batcher = Batcher::with_patience(8, Duration::from_secs(86_400));
+        let barrier = Barrier::new(2);
+        let heard = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for kind in ['a', 'b'] {
+                let (batcher, barrier, heard) = (&batcher, &barrier, &heard);
+                scope.spawn(move || {
+                    let _member = batcher.join();
+                    barrier.wait();
+                    batcher.submit((kind, 1), |batch: &[(char, u32)], more| {
+                        heard.lock().unwrap().push((batch.len(), more));
+                        vec![Some(0)]
+                    })
+                });
+            }
+        });
+        // Both waited for each other; one ran while the other waited, and then that one, which waits for nobody.
+        let mut heard = heard.into_inner().unwrap();
+        heard.sort_unstable();
+        assert_eq!(heard, [(1, false), (1, true)]);
     }
 }

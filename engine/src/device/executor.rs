@@ -1,25 +1,24 @@
 //! A card with the model on it: uploads, launches and graphs, reads back.
 
-use std::collections::HashMap;
-
 use kernels::cuda::abi::{self, Pod, RoundArguments, mask, state};
-use kernels::cuda::driver::{DevicePtr, Driver, DriverError, Event, Graph};
-use kernels::cuda::launch::Launch;
+use kernels::cuda::driver::{DevicePtr, Driver, DriverError, Event};
 
 use super::forward::{self, Caches, Pass, Picture};
+use super::graphs::{Graphs, Key, Kind, Node};
 use super::plan::{self, ENDS, Plan, WindowPieces, chunk_bucket};
 use super::pool::Pool;
+use super::rounds::{Answer, Rounds};
 use super::weights::{self, TextWeights, VisionWeights, singles};
-use super::{DeviceError, Lease, Work};
+use super::{DeviceError, Lease, Step, Work};
 use crate::checkpoint::{ModelConfig, Weights};
 use crate::decode::{Fused, Mask, Peak};
 use crate::model::ImageFeatures;
 use crate::model::image_processor::Patches;
 
-/// What a window gave.
+/// What a request gets.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Outcome {
-    /// The arg-max of each row, and all logits where they were asked for.
+    /// The arg-max of each row of its window, and all logits where they were asked for.
     Peaks(Vec<Peak>, Vec<f32>),
     /// A whole round.
     Round(Fused),
@@ -41,45 +40,12 @@ pub(super) struct Executor {
     free: Vec<usize>,
     pool: Pool,
     ends: usize,
-    graphs: HashMap<Key, Known>,
+    graphs: Graphs,
+    pub(super) rounds: Rounds,
     /// Before a round, between draft and verification, after it.
-    marks: [Event; 3],
+    pub(super) marks: [Event; 3],
     /// The fault that ended the use of this card.
     broken: Option<DeviceError>,
-}
-
-/// What a graph was captured for; lengths are in the card's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    kind: Kind,
-    sequences: usize,
-    window: usize,
-    chunks: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Kind {
-    /// One forward under a mask of `abi`.
-    Forward(i32),
-    /// Draft, verification, acceptance; with the token that fills the draft's window.
-    Round(u32),
-}
-
-/// What is known of a key.
-#[derive(Clone, Copy, Debug)]
-enum Known {
-    /// It ran once; a shape seen once is not worth a graph.
-    Once,
-    /// Its graph.
-    Graph(Graph),
-    /// The driver made no graph of it.
-    NoGraph,
-}
-
-/// A step of a sequence.
-enum Step {
-    Launch(Launch),
-    Mark(usize),
 }
 
 impl Executor {
@@ -130,7 +96,8 @@ impl Executor {
             free: (0..extent.sequences).rev().collect(),
             pool: Pool::new(extent.cache_tokens),
             ends: ends.len() / 4,
-            graphs: HashMap::new(),
+            graphs: Graphs::default(),
+            rounds: Rounds::new(extent.sequences),
             marks,
             broken: None,
             driver,
@@ -149,6 +116,11 @@ impl Executor {
     /// The fault that ended the use of this card.
     pub(super) fn broken(&self) -> Option<&DeviceError> {
         self.broken.as_ref()
+    }
+
+    /// Why the driver refused to make a graph, if it did.
+    pub(super) fn refusal(&self) -> Option<&DriverError> {
+        self.graphs.refusal()
     }
 
     /// Runs something; after a fault nothing runs any more, because a context that failed once fails for good.
@@ -187,6 +159,7 @@ impl Executor {
     pub(super) fn release(&mut self, lease: Lease) {
         if let Some(slot) = self.slots.get_mut(lease.slot) {
             *slot = abi::Slot::default();
+            self.rounds.forget(lease.slot);
             self.free.push(lease.slot);
             self.pool.give(lease.range);
         }
@@ -194,6 +167,7 @@ impl Executor {
 
     /// Runs the vision tower.
     pub(super) fn encode(&mut self, patches: &Patches) -> Result<ImageFeatures, DeviceError> {
+        self.land()?;
         let v = &self.config.vision;
         let merge = v.spatial_merge_size;
         let grid = patches.grid;
@@ -240,6 +214,7 @@ impl Executor {
         features: &[f32],
         with_logits: bool,
     ) -> Result<(Peak, Vec<f32>), DeviceError> {
+        self.land()?;
         let t = self.config.text.clone();
         let rows = ids.len();
         let (pieces, layout) = plan::prompt_pieces(&self.config, rows);
@@ -267,8 +242,8 @@ impl Executor {
         self.driver.upload(pass.ids, &words(ids))?;
         self.driver.upload(pass.positions, &words(positions.as_flattened()))?;
         self.driver.upload(pass.features, &singles(features))?;
-        self.slot(lease, 0, 0, 0);
-        self.control(&[lease.slot as i32])?;
+        self.stand(lease, 0, 0, 0);
+        self.control(&[lease], 1, &[])?;
         let mut launches = forward::decoder(&t, &self.text, self.caches, &pass);
         let last = pass.x.offset((rows - 1) * t.hidden_size * 2);
         let peaks = self.at(self.pieces.verify);
@@ -285,44 +260,57 @@ impl Executor {
         Ok((peak, logits))
     }
 
-    /// Runs the windows of several requests together; all of one kind, window size and mask.
-    pub(super) fn run(&mut self, batch: &[Work]) -> Result<Vec<Outcome>, DeviceError> {
-        let Some(first) = batch.first() else { return Ok(Vec::new()) };
-        let rows = first.rows();
+    /// Runs what several requests want, all of one kind, window size and mask; none for a request that is to ask again.
+    /// `more`: other work waits.
+    pub(super) fn run(&mut self, batch: &[Work], more: bool) -> Result<Vec<Option<Answer>>, DeviceError> {
+        match batch.first().map(|work| &work.step) {
+            Some(&Step::Round { drafter, .. }) => self.rounds(batch, drafter, more),
+            Some(Step::Window { ids, mask, with_logits }) => self.windows(batch, ids.len(), *mask, *with_logits),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn windows(
+        &mut self,
+        batch: &[Work],
+        rows: usize,
+        mask: Mask,
+        with_logits: bool,
+    ) -> Result<Vec<Option<Answer>>, DeviceError> {
         if rows == 0 || rows > abi::MAX_WINDOW {
             return Err(DeviceError::unfit(format!(
                 "the card takes windows of 1 to {} tokens, not {rows}",
                 abi::MAX_WINDOW
             )));
         }
-        let mut longest = 0;
-        for work in batch {
-            let slot = self.slots.get(work.lease.slot).copied().unwrap_or_default();
-            // A round writes the boundary, then a window after it.
-            let end = work.cached + rows + usize::from(work.is_round());
-            if end > slot.capacity.max(0) as usize {
-                return Err(DeviceError::unfit("the answer is longer than the card has room for".to_owned()));
-            }
-            longest = longest.max(end);
-            self.slot(&work.lease, work.cached, work.shift, work.ids.first().copied().unwrap_or(0));
-        }
-        // Few sizes of batches, so that few graphs serve all.
-        let sequences = batch.len().next_power_of_two().min(self.slots.len());
-        let mut control: Vec<i32> = batch.iter().map(|work| work.lease.slot as i32).collect();
-        control.resize(sequences, -1);
-        let kind = if first.is_round() { Kind::Round(first.filler) } else { Kind::Forward(code(first.mask)) };
-        let key = Key { kind, sequences, window: rows, chunks: chunk_bucket(longest) };
-        if first.is_round() {
-            self.control(&control)?;
-        } else {
-            let ids: Vec<i32> = batch.iter().flat_map(|work| work.ids.iter().map(|&id| id as i32)).collect();
-            self.control_and_ids(&control, &ids)?;
-        }
-        self.play(key)?;
-        if first.is_round() { self.records(batch) } else { self.windows(batch, rows, first.with_logits) }
+        self.land()?;
+        let fits: Vec<bool> = batch.iter().map(|work| work.cached + rows <= self.capacity(&work.lease)).collect();
+        let fitting: Vec<&Work> = batch.iter().zip(&fits).filter(|&(_, &fits)| fits).map(|(work, _)| work).collect();
+        let mut outcomes = self.window(&fitting, rows, mask, with_logits)?.into_iter();
+        let answer = |&fits: &bool| if fits { outcomes.next().ok_or_else(no_room) } else { Err(no_room()) };
+        Ok(fits.iter().map(answer).map(Some).collect())
     }
 
-    fn windows(&mut self, batch: &[Work], rows: usize, with_logits: bool) -> Result<Vec<Outcome>, DeviceError> {
+    /// A forward of windows that fit.
+    fn window(
+        &mut self,
+        batch: &[&Work],
+        rows: usize,
+        mask: Mask,
+        with_logits: bool,
+    ) -> Result<Vec<Outcome>, DeviceError> {
+        let Some(longest) = batch.iter().map(|work| work.cached + rows).max() else { return Ok(Vec::new()) };
+        let sequences = self.bucket(batch.len());
+        let mut ids = Vec::with_capacity(batch.len() * rows);
+        for work in batch {
+            if let Step::Window { ids: window, .. } = &work.step {
+                ids.extend(window.iter().map(|&id| id as i32));
+            }
+            self.stand(&work.lease, work.cached, work.shift, 0);
+        }
+        let leases: Vec<&Lease> = batch.iter().map(|work| &work.lease).collect();
+        self.control(&leases, sequences, &ids)?;
+        self.play(Key { kind: Kind::Forward(code(mask)), sequences, window: rows, chunks: chunk_bucket(longest) })?;
         let peaks = self.peaks(self.at(self.pieces.verify), batch.len() * rows)?;
         let mut logits = Vec::new();
         if with_logits {
@@ -334,68 +322,28 @@ impl Executor {
         Ok(peaks.chunks_exact(rows).map(|peaks| Outcome::Peaks(peaks.to_vec(), logits.clone())).collect())
     }
 
-    fn records(&mut self, batch: &[Work]) -> Result<Vec<Outcome>, DeviceError> {
-        let size = size_of::<abi::Record>();
-        let bytes = self.read(self.at(self.pieces.records), batch.len() * size)?;
-        let [start, middle, end] = self.marks;
-        let draft_ms = f64::from(self.driver.elapsed_ms(start, middle)?);
-        let verify_ms = f64::from(self.driver.elapsed_ms(middle, end)?);
-        bytes
-            .chunks_exact(size)
-            .map(|record| {
-                let number = |at: usize| int(&record[4 * at..]);
-                let (accepted, state, window) = (number(2), number(4), number(5));
-                let (accepted, window) = (accepted.max(0) as usize, (window.max(0) as usize).min(abi::MAX_WINDOW));
-                if state == state::FULL || accepted >= window {
-                    return Err(DeviceError::unfit("the answer is longer than the card has room for".to_owned()));
-                }
-                let peaks = |at: usize| -> Vec<Peak> { record[at..].chunks_exact(16).take(window).map(peak).collect() };
-                let (draft, verify) = (peaks(32), peaks(32 + 16 * abi::MAX_WINDOW));
-                Ok(Outcome::Round(Fused { draft, verify, accepted, draft_ms, verify_ms }))
-            })
-            .collect()
+    /// Sequences of a launch that serves so many requests: few sizes, so that few graphs serve all.
+    pub(super) fn bucket(&self, requests: usize) -> usize {
+        requests.next_power_of_two().min(self.slots.len())
     }
 
-    /// Runs what `key` says: launch by launch the first time, from then on as a graph.
-    fn play(&mut self, key: Key) -> Result<(), DeviceError> {
-        let known = match self.graphs.get(&key).copied() {
-            Some(Known::Graph(graph)) => return Ok(self.driver.replay(graph)?),
-            Some(Known::NoGraph) => Known::NoGraph,
-            Some(Known::Once) => match self.capture(key) {
-                Ok(graph) => {
-                    self.graphs.insert(key, Known::Graph(graph));
-                    return Ok(self.driver.replay(graph)?);
-                }
-                // Slower, but right; what ails the card itself shows when it is tried.
-                Err(_) => Known::NoGraph,
-            },
-            None => Known::Once,
-        };
-        self.graphs.insert(key, known);
-        let steps = self.steps(key);
-        self.issue(&steps)
+    /// Tokens that a request's cache holds.
+    pub(super) fn capacity(&self, lease: &Lease) -> usize {
+        self.slots.get(lease.slot).map_or(0, |slot| slot.capacity.max(0) as usize)
     }
 
-    fn capture(&mut self, key: Key) -> Result<Graph, DeviceError> {
-        let steps = self.steps(key);
-        self.driver.begin_capture()?;
-        let issued = self.issue(&steps);
-        let graph = self.driver.end_capture();
-        issued?;
-        Ok(graph?)
-    }
-
-    fn issue(&mut self, steps: &[Step]) -> Result<(), DeviceError> {
-        for step in steps {
-            match step {
-                Step::Launch(launch) => self.driver.launch(launch)?,
-                &Step::Mark(mark) => self.driver.record(self.marks[mark])?,
-            }
+    /// Starts what `key` says; says whether a graph did it.
+    pub(super) fn play(&mut self, key: Key) -> Result<bool, DeviceError> {
+        if let Some(graph) = self.graphs.get(key) {
+            self.driver.replay(graph)?;
+            return Ok(true);
         }
-        Ok(())
+        let nodes = self.nodes(key);
+        Ok(self.graphs.start(self.driver.as_mut(), key, &nodes)?)
     }
 
-    fn steps(&self, key: Key) -> Vec<Step> {
+    /// The launches of a key.
+    fn nodes(&self, key: Key) -> Vec<Node> {
         let p = &self.pieces;
         let (draft, verify) = (self.at(p.draft), self.at(p.verify));
         let window = |mask, peaks| {
@@ -421,7 +369,7 @@ impl Executor {
             let t = &self.config.text;
             let mut launches = forward::decoder(t, &self.text, self.caches, &pass);
             launches.extend(forward::head(t, &self.text, pass.x, pass.rows, self.at(p.peak_parts), peaks));
-            launches.into_iter().map(Step::Launch)
+            launches.into_iter().map(Node::Launch)
         };
         match key.kind {
             Kind::Forward(mask) => window(mask, verify).collect(),
@@ -439,12 +387,13 @@ impl Executor {
                     filler: filler as i32,
                     end_count: self.ends as i32,
                 };
-                let mut steps = vec![Step::Mark(0), Step::Launch(round.begin())];
-                steps.extend(window(mask::DRAFT, draft));
-                steps.extend([Step::Mark(1), Step::Launch(round.begin_verify())]);
-                steps.extend(window(mask::CAUSAL, verify));
-                steps.extend([Step::Launch(round.settle()), Step::Mark(2)]);
-                steps
+                let [start, middle, end] = self.marks;
+                let mut nodes = vec![Node::Mark(start), Node::Launch(round.begin())];
+                nodes.extend(window(mask::DRAFT, draft));
+                nodes.extend([Node::Mark(middle), Node::Launch(round.begin_verify())]);
+                nodes.extend(window(mask::CAUSAL, verify));
+                nodes.extend([Node::Launch(round.settle()), Node::Mark(end)]);
+                nodes
             }
         }
     }
@@ -453,8 +402,13 @@ impl Executor {
         self.window.offset(piece)
     }
 
+    /// Where the records of a round are.
+    pub(super) fn records(&self) -> DevicePtr {
+        self.at(self.pieces.records)
+    }
+
     /// Notes where a request stands.
-    fn slot(&mut self, lease: &Lease, cached: usize, shift: i32, boundary: u32) {
+    pub(super) fn stand(&mut self, lease: &Lease, cached: usize, shift: i32, boundary: u32) {
         if let Some(slot) = self.slots.get_mut(lease.slot) {
             slot.cached = cached as i32;
             slot.shift = shift;
@@ -463,17 +417,15 @@ impl Executor {
         }
     }
 
-    /// Uploads all slots, and which of them takes part.
-    fn control(&mut self, sequence_slots: &[i32]) -> Result<(), DeviceError> {
-        self.control_and_ids(sequence_slots, &[])
-    }
-
-    fn control_and_ids(&mut self, sequence_slots: &[i32], ids: &[i32]) -> Result<(), DeviceError> {
+    /// Uploads all slots, which of them take part in a launch of so many sequences, and the ids of their windows.
+    pub(super) fn control(&mut self, leases: &[&Lease], sequences: usize, ids: &[i32]) -> Result<(), DeviceError> {
         // The three pieces follow each other: one copy.
         let start = self.pieces.slots;
         let mut bytes: Vec<u8> = self.slots.iter().flat_map(|slot| slot.bytes().to_vec()).collect();
         bytes.resize(self.pieces.sequence_slots - start, 0);
-        bytes.extend(words(sequence_slots));
+        let mut taking_part: Vec<i32> = leases.iter().map(|lease| lease.slot as i32).collect();
+        taking_part.resize(sequences, -1);
+        bytes.extend(words(&taking_part));
         if !ids.is_empty() {
             bytes.resize(self.pieces.ids - start, 0);
             bytes.extend(words(ids));
@@ -496,11 +448,21 @@ impl Executor {
         Ok(self.bulk.0)
     }
 
-    fn read(&mut self, from: DevicePtr, bytes: usize) -> Result<Vec<u8>, DeviceError> {
-        let mut read = Vec::with_capacity(bytes);
-        self.driver.download(from, bytes)?;
+    /// Starts copying bytes from the card.
+    pub(super) fn begin_reading(&mut self, from: DevicePtr, bytes: usize) -> Result<(), DeviceError> {
+        Ok(self.driver.download(from, bytes)?)
+    }
+
+    /// Waits for the bytes whose copy was started.
+    pub(super) fn end_reading(&mut self) -> Result<Vec<u8>, DeviceError> {
+        let mut read = Vec::new();
         self.driver.wait(&mut read)?;
         Ok(read)
+    }
+
+    fn read(&mut self, from: DevicePtr, bytes: usize) -> Result<Vec<u8>, DeviceError> {
+        self.begin_reading(from, bytes)?;
+        self.end_reading()
     }
 
     fn floats(&mut self, from: DevicePtr, count: usize) -> Result<Vec<f32>, DeviceError> {
@@ -522,12 +484,17 @@ fn code(mask: Mask) -> i32 {
     }
 }
 
+/// What a request hears whose cache is full.
+pub(super) fn no_room() -> DeviceError {
+    DeviceError::unfit("the answer is longer than the card has room for".to_owned())
+}
+
 /// The beginning of an `abi::Peak`.
-fn peak(bytes: &[u8]) -> Peak {
+pub(super) fn peak(bytes: &[u8]) -> Peak {
     Peak { id: int(bytes).max(0) as u32, probability: float(&bytes[4..]) }
 }
 
-fn int(bytes: &[u8]) -> i32 {
+pub(super) fn int(bytes: &[u8]) -> i32 {
     bytes.first_chunk().map_or(0, |word| i32::from_le_bytes(*word))
 }
 

@@ -3,10 +3,13 @@
 
 mod batch;
 mod choice;
+mod drafting;
 mod executor;
 mod forward;
+mod graphs;
 mod plan;
 mod pool;
+mod rounds;
 mod session;
 mod weights;
 
@@ -21,11 +24,12 @@ use kernels::cuda::abi::MAX_WINDOW;
 use kernels::cuda::driver::{DeviceInfo, Driver, DriverError};
 
 use crate::checkpoint::{Checkpoint, ModelConfig, Weights};
-use crate::decode::Mask;
+use crate::decode::{Drafter, Mask};
 use crate::model::ImageFeatures;
 use crate::model::image_processor::Patches;
 use batch::{Batchable, Batcher};
-use executor::{Executor, Outcome};
+use executor::Executor;
+use rounds::Answer;
 
 /// Why a device cannot be used or a request on it failed; displays as one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,7 +64,7 @@ struct Lease {
     range: Range<usize>,
 }
 
-/// A window of one request, or a whole round.
+/// What a request wants of the card next, and where it stands.
 #[derive(Clone, Debug)]
 struct Work {
     lease: Lease,
@@ -68,34 +72,40 @@ struct Work {
     cached: usize,
     /// Position of a token minus its index in the cache.
     shift: i32,
-    /// The window; for a round the boundary token alone.
-    ids: Vec<u32>,
-    mask: Mask,
-    /// The rows of a round's windows, when it is a round.
-    round: Option<usize>,
-    /// The token of a round's open positions.
-    filler: u32,
-    with_logits: bool,
+    step: Step,
 }
 
-impl Work {
-    fn is_round(&self) -> bool {
-        self.round.is_some()
-    }
-
-    /// Rows of its window.
-    fn rows(&self) -> usize {
-        self.round.unwrap_or(self.ids.len())
-    }
+#[derive(Clone, Debug)]
+enum Step {
+    /// A forward of a window under a mask.
+    Window { ids: Vec<u32>, mask: Mask, with_logits: bool },
+    /// A whole round after the boundary token, of a request that takes at most `room` more tokens.
+    Round { boundary: u32, drafter: Drafter, room: usize },
 }
 
 impl Batchable for Work {
-    /// Kind, filler, mask and rows; what wants logits runs alone, because there is room for one request's.
-    type Key = (bool, u32, Mask, usize, Option<usize>);
+    type Key = Kind;
 
-    fn key(&self) -> Self::Key {
-        (self.is_round(), self.filler, self.mask, self.rows(), self.with_logits.then_some(self.lease.slot))
+    fn key(&self) -> Kind {
+        match self.step {
+            Step::Window { ref ids, mask, with_logits } => {
+                Kind::Window { rows: ids.len(), mask, logits: with_logits.then_some(self.lease.slot) }
+            }
+            Step::Round { drafter, .. } => Kind::Round(drafter),
+        }
     }
+}
+
+/// What can run together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    /// What wants logits runs alone, because there is room for one request's.
+    Window {
+        rows: usize,
+        mask: Mask,
+        logits: Option<usize>,
+    },
+    Round(Drafter),
 }
 
 /// A model on a card. Shared by all its sessions.
@@ -103,7 +113,7 @@ pub struct DeviceModel {
     executor: Mutex<Executor>,
     /// Told when a session gave its room back.
     released: Condvar,
-    batcher: Batcher<Work, Result<Outcome, DeviceError>>,
+    batcher: Batcher<Work, Answer>,
     info: DeviceInfo,
     plan: Plan,
     image_token: u32,
@@ -182,6 +192,11 @@ impl DeviceModel {
         self.executor().broken().map(ToString::to_string)
     }
 
+    /// Why the driver runs everything launch by launch instead of as graphs, which is slower; `None` while it does not.
+    pub fn why_no_graphs(&self) -> Option<String> {
+        self.executor().refusal().map(ToString::to_string)
+    }
+
     /// Runs something on the driver between two requests, for measurements.
     pub fn with_driver<T>(&self, run: impl FnOnce(&mut dyn Driver) -> T) -> T {
         run(self.executor().driver())
@@ -236,11 +251,9 @@ impl DeviceModel {
         self.released.notify_all();
     }
 
-    /// Runs a batch; every request hears of a fault.
-    fn run(&self, batch: &[Work]) -> Vec<Result<Outcome, DeviceError>> {
-        match self.executor().guarded(|executor| executor.run(batch)) {
-            Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
-            Err(error) => batch.iter().map(|_| Err(error.clone())).collect(),
-        }
+    /// Runs a batch; every request hears of a fault of the card.
+    fn run(&self, batch: &[Work], more: bool) -> Vec<Option<Answer>> {
+        let done = self.executor().guarded(|executor| executor.run(batch, more));
+        done.unwrap_or_else(|error| batch.iter().map(|_| Some(Err(error.clone()))).collect())
     }
 }

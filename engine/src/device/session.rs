@@ -4,7 +4,8 @@ use std::sync::MutexGuard;
 
 use super::batch::Membership;
 use super::executor::{Executor, Outcome};
-use super::{DeviceError, DeviceModel, Lease, Work};
+use super::rounds::Answer;
+use super::{DeviceError, DeviceModel, Lease, Step, Work};
 use crate::decode::{Drafter, Fused, Mask, Peak, Target, TargetError};
 use crate::model::{ImageFeatures, prompt_positions};
 
@@ -13,7 +14,7 @@ pub struct DeviceSession<'m> {
     model: &'m DeviceModel,
     /// Room in the card's caches; taken while the request lives.
     lease: Option<Lease>,
-    membership: Option<Membership<'m, Work, Result<Outcome, DeviceError>>>,
+    membership: Option<Membership<'m, Work, Answer>>,
     /// Token ids; `-1 - n` stands for row `n` of the features.
     ids: Vec<i32>,
     positions: Vec<[i32; 3]>,
@@ -53,9 +54,11 @@ impl<'m> DeviceSession<'m> {
         self.lease.as_ref().ok_or_else(|| TargetError::new("the request has no room on the card"))
     }
 
-    fn submit(&self, work: Work) -> Result<Outcome, DeviceError> {
+    fn submit(&self, step: Step) -> Result<Outcome, TargetError> {
+        let work = Work { lease: self.lease()?.clone(), cached: self.cached, shift: self.shift, step };
         let lost = || DeviceError::unfit("an internal error stopped the card's work".to_owned());
-        self.model.batcher.submit(work, |batch| self.model.run(batch)).unwrap_or_else(|| Err(lost()))
+        let answer = self.model.batcher.submit(work, |batch, more| self.model.run(batch, more));
+        answer.unwrap_or_else(|| Err(lost())).map_err(target)
     }
 
     fn executor(&self) -> MutexGuard<'m, Executor> {
@@ -81,17 +84,8 @@ impl Target for DeviceSession<'_> {
     }
 
     fn forward(&mut self, window: &[u32], mask: Mask, peaks: &mut Vec<Peak>) -> Result<(), TargetError> {
-        let work = Work {
-            lease: self.lease()?.clone(),
-            cached: self.cached,
-            shift: self.shift,
-            ids: window.to_vec(),
-            mask,
-            round: None,
-            filler: 0,
-            with_logits: self.keep_logits,
-        };
-        match self.submit(work).map_err(target)? {
+        let step = Step::Window { ids: window.to_vec(), mask, with_logits: self.keep_logits };
+        match self.submit(step)? {
             Outcome::Peaks(found, logits) => {
                 self.cached += window.len();
                 self.logits = logits;
@@ -102,19 +96,8 @@ impl Target for DeviceSession<'_> {
         }
     }
 
-    fn round(&mut self, boundary: u32, drafter: Drafter) -> Result<Option<Fused>, TargetError> {
-        let window = drafter.block + 1;
-        let work = Work {
-            lease: self.lease()?.clone(),
-            cached: self.cached,
-            shift: self.shift,
-            ids: vec![boundary],
-            mask: Mask::Draft,
-            round: Some(window),
-            filler: drafter.mask,
-            with_logits: false,
-        };
-        match self.submit(work).map_err(target)? {
+    fn round(&mut self, boundary: u32, drafter: Drafter, room: usize) -> Result<Option<Fused>, TargetError> {
+        match self.submit(Step::Round { boundary, drafter, room })? {
             Outcome::Round(fused) => {
                 self.cached += 2 + fused.accepted; // the boundary, a0, the accepted drafts
                 Ok(Some(fused))

@@ -14,7 +14,7 @@ use kernels::memory::Tensor;
 use kernels::{Format, Kernel};
 use serde_json::Value;
 
-static NEVER: AtomicBool = AtomicBool::new(false);
+pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The fixtures of the repository, or where `GRAVITYOCR_FIXTURES` says they are.
 pub(crate) fn fixtures() -> PathBuf {
@@ -194,7 +194,7 @@ pub(crate) fn invariant(open: Open<'_>, seeds: std::ops::Range<u64>) {
 }
 
 /// Random sizes that the kernels have, random weights in both formats.
-fn random(config: &ModelConfig, rng: &mut fastrand::Rng) -> (ModelConfig, Weights) {
+pub(crate) fn random(config: &ModelConfig, rng: &mut fastrand::Rng) -> (ModelConfig, Weights) {
     let mut config = config.clone();
     let t = &mut config.text;
     t.vocab_size = rng.usize(20..200);

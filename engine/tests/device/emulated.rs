@@ -13,7 +13,7 @@ use kernels::{Format, Kernel};
 
 use crate::checks::{self, fixtures};
 
-const GIB: u64 = 1 << 30;
+pub(crate) const GIB: u64 = 1 << 30;
 
 fn small(config: &ModelConfig) -> Plan {
     Plan::new(config, Extent { sequences: 4, cache_tokens: 2048, sequence_tokens: 1024 })
@@ -24,7 +24,7 @@ fn emulated(config: &ModelConfig, weights: &Weights, ends: &[u32]) -> DeviceMode
 }
 
 /// Whether there was a C++ compiler; says so where not.
-fn available() -> bool {
+pub(crate) fn available() -> bool {
     if !emulation::AVAILABLE {
         println!("skipped: the CUDA kernels were not compiled for this machine");
     }

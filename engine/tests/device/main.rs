@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![expect(clippy::print_stdout, reason = "what was measured, and what was skipped")]
 
+mod ahead;
 mod card;
 mod checks;
 mod emulated;

@@ -1,0 +1,187 @@
+//! Rounds on the card, one ahead of the requests.
+//!
+//! When a round is done, the card goes on with the next one of the same requests at once, while these look at what came
+//! back, show it and ask for more. What the card did ahead lies ready when they ask. It never runs past an end token or a
+//! request's limit, and it does not go ahead while other work waits.
+
+use std::time::Instant;
+
+use kernels::cuda::abi::{self, state};
+
+use super::drafting::Drafting;
+use super::executor::{Executor, Outcome, int, no_room, peak};
+use super::graphs::{Key, Kind};
+use super::plan::chunk_bucket;
+use super::{DeviceError, Lease, Step, Work};
+use crate::decode::{Drafter, Fused, Peak};
+
+/// What a request hears of its work.
+pub(super) type Answer = Result<Outcome, DeviceError>;
+
+/// The rounds of an executor.
+pub(super) struct Rounds {
+    /// What the card is doing.
+    flight: Option<Flight>,
+    /// By slot: what was done and not asked for yet.
+    ready: Vec<Option<Ready>>,
+    drafting: Drafting,
+}
+
+/// A round of several requests.
+struct Flight {
+    /// By sequence; none where the request has gone meanwhile.
+    works: Vec<Option<Work>>,
+    /// Rows of all sequences, idle ones too.
+    rows: usize,
+    since: Instant,
+    /// Whether a graph did it, so that its time is typical.
+    graph: bool,
+}
+
+/// A round that is done.
+struct Ready {
+    work: Work,
+    answer: Answer,
+    /// What the request will ask for next, if it goes on.
+    next: Option<Work>,
+}
+
+impl Rounds {
+    pub(super) fn new(slots: usize) -> Self {
+        Self { flight: None, ready: (0..slots).map(|_| None).collect(), drafting: Drafting::new() }
+    }
+
+    /// Forgets a slot's request.
+    pub(super) fn forget(&mut self, slot: usize) {
+        if let Some(ready) = self.ready.get_mut(slot) {
+            *ready = None;
+        }
+        let works = self.flight.iter_mut().flat_map(|flight| &mut flight.works);
+        works.filter(|work| work.as_ref().is_some_and(|work| work.lease.slot == slot)).for_each(|work| *work = None);
+    }
+
+    /// What lies ready for this work, and what comes after it.
+    fn take(&mut self, work: &Work) -> Option<(Answer, Option<Work>)> {
+        let ready = self.ready.get_mut(work.lease.slot)?.take()?;
+        ready.work.is_same_round(work).then_some((ready.answer, ready.next))
+    }
+
+    fn put(&mut self, work: Work, answer: Answer, next: Option<Work>) {
+        let slot = work.lease.slot;
+        if let Some(ready) = self.ready.get_mut(slot) {
+            *ready = Some(Ready { work, answer, next });
+        }
+    }
+}
+
+impl Work {
+    /// Whether the other asks for the same round of the same request.
+    fn is_same_round(&self, other: &Work) -> bool {
+        let start = |work: &Work| match work.step {
+            Step::Round { boundary, drafter, .. } => Some((work.lease.slot, work.cached, boundary, drafter)),
+            Step::Window { .. } => None,
+        };
+        start(self).is_some() && start(self) == start(other)
+    }
+
+    /// The round that follows this one.
+    fn after(&self, fused: &Fused) -> Option<Work> {
+        let Step::Round { drafter, room, .. } = self.step else { return None };
+        let committed = fused.accepted + 2; // a0, the accepted drafts, the verifier's own
+        let boundary = fused.verify.get(fused.accepted)?.id;
+        let room = room.checked_sub(committed).filter(|&room| room > 0)?;
+        Some(Work { cached: self.cached + committed, step: Step::Round { boundary, drafter, room }, ..self.clone() })
+    }
+}
+
+impl Executor {
+    /// The rounds of several requests that draft alike; none for a request that is to ask again. `more`: other work waits.
+    pub(super) fn rounds(
+        &mut self,
+        batch: &[Work],
+        drafter: Drafter,
+        more: bool,
+    ) -> Result<Vec<Option<Answer>>, DeviceError> {
+        self.land()?;
+        let take = |rounds: &mut Rounds| batch.iter().map(|work| rounds.take(work)).collect::<Vec<_>>();
+        let mut done = take(&mut self.rounds);
+        if done.iter().all(Option::is_none) {
+            self.take_off(batch, drafter)?;
+            self.land()?;
+            done = take(&mut self.rounds);
+        }
+        if !more && done.iter().all(Option::is_some) {
+            let next: Vec<Work> = done.iter().flatten().filter_map(|(_, next)| next.clone()).collect();
+            self.take_off(&next, drafter)?;
+        }
+        Ok(done.into_iter().map(|done| done.map(|(answer, _)| answer)).collect())
+    }
+
+    /// Starts a round and the copy of its records.
+    fn take_off(&mut self, batch: &[Work], drafter: Drafter) -> Result<(), DeviceError> {
+        let sequences = self.bucket(batch.len());
+        let block = self.rounds.drafting.length(drafter.block, sequences);
+        let window = block + 1;
+        // A round writes the boundary, then a window after it.
+        let (fitting, others): (Vec<Work>, _) =
+            batch.iter().cloned().partition(|work| work.cached + 1 + window <= self.capacity(&work.lease));
+        others.into_iter().for_each(|work| self.rounds.put(work, Err(no_room()), None));
+        let Some(longest) = fitting.iter().map(|work| work.cached + 1 + window).max() else { return Ok(()) };
+        let sequences = self.bucket(fitting.len());
+        for work in &fitting {
+            if let Step::Round { boundary, .. } = work.step {
+                self.stand(&work.lease, work.cached, work.shift, boundary);
+            }
+        }
+        let leases: Vec<&Lease> = fitting.iter().map(|work| &work.lease).collect();
+        self.control(&leases, sequences, &[])?;
+        let key = Key { kind: Kind::Round(drafter.mask), sequences, window, chunks: chunk_bucket(longest) };
+        let since = Instant::now();
+        let graph = self.play(key)?;
+        self.begin_reading(self.records(), sequences * size_of::<abi::Record>())?;
+        let works = fitting.into_iter().map(Some).collect();
+        self.rounds.flight = Some(Flight { works, rows: sequences * window, since, graph });
+        Ok(())
+    }
+
+    /// Waits for the round that the card is doing, if there is one; what it gave lies ready then.
+    pub(super) fn land(&mut self) -> Result<(), DeviceError> {
+        let Some(flight) = self.rounds.flight.take() else { return Ok(()) };
+        let bytes = self.end_reading()?;
+        let (draft_ms, verify_ms) = self.round_times(flight.since);
+        if flight.graph {
+            self.rounds.drafting.took(flight.rows, draft_ms + verify_ms);
+        }
+        for (work, record) in flight.works.into_iter().zip(bytes.chunks_exact(size_of::<abi::Record>())) {
+            let Some(work) = work else { continue };
+            let number = |at: usize| int(&record[4 * at..]);
+            let (accepted, state, window) = (number(2), number(4), number(5));
+            let (accepted, window) = (accepted.max(0) as usize, (window.max(0) as usize).min(abi::MAX_WINDOW));
+            if state == state::FULL || accepted >= window {
+                self.rounds.put(work, Err(no_room()), None);
+                continue;
+            }
+            self.rounds.drafting.judged(accepted, window - 1);
+            let peaks = |at: usize| -> Vec<Peak> { record[at..].chunks_exact(16).take(window).map(peak).collect() };
+            let (draft, verify) = (peaks(32), peaks(32 + 16 * abi::MAX_WINDOW));
+            let fused = Fused { draft, verify, accepted, draft_ms, verify_ms };
+            let next = (state == state::RUNNING).then(|| work.after(&fused)).flatten();
+            self.rounds.put(work, Ok(Outcome::Round(fused)), next);
+        }
+        Ok(())
+    }
+
+    /// Milliseconds of the draft, and of verification and acceptance. By the host's clock, half each, where the driver
+    /// tells no times.
+    fn round_times(&mut self, since: Instant) -> (f64, f64) {
+        let [start, middle, end] = self.marks;
+        let told = self.driver().elapsed_ms(start, middle).and_then(|draft| {
+            let verify = self.driver().elapsed_ms(middle, end)?;
+            Ok((f64::from(draft), f64::from(verify)))
+        });
+        told.unwrap_or_else(|_| {
+            let half = since.elapsed().as_secs_f64() * 500.0;
+            (half, half)
+        })
+    }
+}
