@@ -122,25 +122,32 @@ impl Reader {
         };
         (0..plans.len()).filter(|&region| plans[region].requests.is_empty()).for_each(finish);
 
-        let next = AtomicUsize::new(0);
-        let work = || {
-            while let Some(&(region, request)) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let id = RequestId { page, region, request };
-                let reading = self.read(id, &plans[region].requests[request], options, listener);
-                let _ = readings[region][request].set(reading);
-                if open[region].fetch_sub(1, Ordering::AcqRel) == 1 {
-                    finish(region);
-                }
+        let settle = |(region, request): Place, reading: Reading| {
+            let _ = readings[region][request].set(reading);
+            if open[region].fetch_sub(1, Ordering::AcqRel) == 1 {
+                finish(region);
             }
         };
-        match (&self.card, self.checkpoint.abilities.unit) {
-            // As many side by side as the card takes; these threads mostly wait for it.
-            (Some(card), _) if card.fault().is_none() => std::thread::scope(|scope| {
-                (0..card.sequences().min(queue.len())).for_each(|_| drop(scope.spawn(work)));
-            }),
+        let ask = |(region, request): Place| Ask {
+            id: RequestId { page, region, request },
+            request: &plans[region].requests[request],
+            options,
+            listener,
+        };
+        let queue = match &self.card {
+            Some(card) => self.read_on_card(card, queue, ask, settle),
+            None => queue.into_iter().map(|place| (place, None)).collect(),
+        };
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some((place, fault)) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
+                settle(*place, self.read(&ask(*place), fault.as_deref()));
+            }
+        };
+        match self.checkpoint.abilities.unit {
             // One request already keeps all threads busy.
-            (_, Unit::Region) => work(),
-            (_, Unit::Line { .. }) => rayon::scope(|scope| {
+            Unit::Region => work(),
+            Unit::Line { .. } => rayon::scope(|scope| {
                 (0..rayon::current_num_threads()).for_each(|_| scope.spawn(|_| kernels::alone(work)));
             }),
         }
@@ -159,96 +166,126 @@ impl Reader {
         PageReading { regions, figures }
     }
 
-    /// One request: image, prompt, decoding. Never fails: what went wrong is the reading's status.
-    fn read(&self, id: RequestId, request: &Request, options: &ReadOptions, listener: &dyn Listener) -> Reading {
-        let mut reading = Reading {
-            bounds: request.bounds,
-            task: request.task,
-            status: Status::Cancelled,
-            text: String::new(),
-            rounds: Vec::new(),
-            timings: Timings::default(),
-            line: request.line,
+    /// Has the card read requests, as many side by side as it takes. Gives what it left to the CPU, in order, with the
+    /// reason where it tried.
+    fn read_on_card<'a>(
+        &self,
+        card: &DeviceModel,
+        queue: Vec<Place>,
+        ask: impl Fn(Place) -> Ask<'a> + Sync,
+        settle: impl Fn(Place, Reading) + Sync,
+    ) -> Vec<(Place, Option<String>)> {
+        let next = AtomicUsize::new(0);
+        let left = Mutex::new(Vec::new());
+        let work = || {
+            while card.fault().is_none()
+                && let Some(&place) = queue.get(next.fetch_add(1, Ordering::Relaxed))
+            {
+                match self.read_on(card, &ask(place)) {
+                    Ok(reading) => settle(place, reading),
+                    Err(reason) => left.lock().unwrap_or_else(PoisonError::into_inner).push((place, Some(reason))),
+                }
+            }
         };
-        if listener.cancel().load(Ordering::Relaxed) {
+        // These threads mostly wait for the card.
+        std::thread::scope(|scope| {
+            (0..card.sequences().min(queue.len())).for_each(|_| drop(scope.spawn(work)));
+        });
+        let mut left = left.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let untouched = queue.get(next.into_inner()..).unwrap_or_default();
+        left.extend(untouched.iter().map(|&place| (place, None)));
+        left.sort_unstable();
+        left
+    }
+
+    /// One request on the card. Fails when the card did, with one sentence; what was read by then is void.
+    fn read_on(&self, card: &DeviceModel, ask: &Ask<'_>) -> Result<Reading, String> {
+        let mut reading = ask.unread();
+        if ask.is_cancelled() {
+            return Ok(reading);
+        }
+        ask.listener.event(Event::RequestStarted { id: ask.id, bounds: ask.request.bounds });
+        match ask.guarded(|| self.prepare(ask)) {
+            Ok(prepared) => {
+                if let Err(fault) = ask.guarded(|| self.decode_on(card, ask, &prepared, &mut reading)) {
+                    let what = if card.fault().is_some() { "everything from here on" } else { "this part" };
+                    return Err(format!("{fault}; the CPU reads {what}"));
+                }
+            }
+            Err(message) => reading.status = Status::Failed(message),
+        }
+        ask.finished(&reading);
+        Ok(reading)
+    }
+
+    fn decode_on(
+        &self,
+        card: &DeviceModel,
+        ask: &Ask<'_>,
+        prepared: &Prepared,
+        reading: &mut Reading,
+    ) -> Result<(), String> {
+        let image = card.encode_image(&prepared.patches).map_err(|e| e.to_string())?;
+        reading.timings.vision_ms = milliseconds(prepared.start);
+        if ask.is_cancelled() {
+            return Ok(());
+        }
+        let max_tokens = ask.max_tokens(&image);
+        let mut session = card.session(&prepared.prompt, &image, max_tokens).map_err(|e| e.to_string())?;
+        self.converse(&mut session, max_tokens, ask, prepared.start, reading)
+    }
+
+    /// One request on the CPU. Never fails: what went wrong is the reading's status. `fault`: why the card did not read it.
+    fn read(&self, ask: &Ask<'_>, fault: Option<&str>) -> Reading {
+        let (id, bounds) = (ask.id, ask.request.bounds);
+        let mut reading = ask.unread();
+        if ask.is_cancelled() && fault.is_none() {
             return reading;
         }
-        listener.event(Event::RequestStarted { id, bounds: request.bounds });
-        // A fault of ours in one region must not take the page with it.
-        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            self.decode_request(id, request, options, listener, &mut reading)
-        }));
-        if let Err(message) = caught.unwrap_or_else(|_| Err("an internal error stopped this region".to_owned())) {
+        ask.listener.event(match fault {
+            Some(reason) => Event::RequestRestarted { id, bounds, reason: reason.to_owned() },
+            None => Event::RequestStarted { id, bounds },
+        });
+        if let Err(message) = ask.guarded(|| self.decode(ask, &self.prepare(ask)?, &mut reading)) {
             reading.status = Status::Failed(message);
         }
-        listener.event(Event::RequestFinished { id, status: reading.status.clone(), timings: reading.timings });
+        ask.finished(&reading);
         reading
     }
 
-    fn decode_request(
-        &self,
-        id: RequestId,
-        request: &Request,
-        options: &ReadOptions,
-        listener: &dyn Listener,
-        reading: &mut Reading,
-    ) -> Result<(), String> {
+    fn decode(&self, ask: &Ask<'_>, prepared: &Prepared, reading: &mut Reading) -> Result<(), String> {
+        if ask.is_cancelled() {
+            return Ok(());
+        }
+        let image = self.model.encode_image(&prepared.patches);
+        reading.timings.vision_ms = milliseconds(prepared.start);
+        if ask.is_cancelled() {
+            return Ok(());
+        }
+        let mut session = self.model.session(&prepared.prompt, &image);
+        self.converse(&mut session, ask.max_tokens(&image), ask, prepared.start, reading)
+    }
+
+    /// The patches of a request's picture, and its prompt.
+    fn prepare(&self, ask: &Ask<'_>) -> Result<Prepared, String> {
         let start = Instant::now();
-        let ask = Ask { id, request, options, listener, start };
-        let patches = self.processor.process(&request.image).map_err(|e| e.to_string())?;
-        if let Some(card) = self.card.as_ref().filter(|card| card.fault().is_none()) {
-            let empty = reading.clone();
-            let Err(fault) = self.ask_card(card, &patches, &ask, reading) else { return Ok(()) };
-            *reading = empty;
-            let what = if card.fault().is_some() { "everything from here on" } else { "this part" };
-            let reason = format!("{fault}; the CPU reads {what}");
-            listener.event(Event::RequestRestarted { id, bounds: request.bounds, reason });
-        }
-        let image = self.model.encode_image(&patches);
-        reading.timings.vision_ms = milliseconds(start);
-        if listener.cancel().load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let prompt = self.prompt(request, &image)?;
-        self.converse(&mut self.model.session(&prompt, &image), &image, &ask, reading)
-    }
-
-    /// Reads a request on the card.
-    fn ask_card(
-        &self,
-        card: &DeviceModel,
-        patches: &Patches,
-        ask: &Ask<'_>,
-        reading: &mut Reading,
-    ) -> Result<(), String> {
-        let image = card.encode_image(patches).map_err(|e| e.to_string())?;
-        reading.timings.vision_ms = milliseconds(ask.start);
-        if ask.listener.cancel().load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let prompt = self.prompt(ask.request, &image)?;
-        let mut session = card.session(&prompt, &image, ask.max_tokens(&image)).map_err(|e| e.to_string())?;
-        self.converse(&mut session, &image, ask, reading)
-    }
-
-    fn prompt(&self, request: &Request, image: &ImageFeatures) -> Result<Vec<u32>, String> {
-        self.checkpoint.prompt(request.task, image.grid[0] * image.grid[1]).map_err(|e| e.to_string())
+        let patches = self.processor.process(&ask.request.image).map_err(|e| e.to_string())?;
+        let tokens = patches.tokens(self.processor.config().merge_size);
+        let prompt = self.checkpoint.prompt(ask.request.task, tokens).map_err(|e| e.to_string())?;
+        Ok(Prepared { start, patches, prompt })
     }
 
     /// Decodes a request, live.
     fn converse(
         &self,
         target: &mut dyn Target,
-        image: &ImageFeatures,
+        max_tokens: usize,
         ask: &Ask<'_>,
+        start: Instant,
         reading: &mut Reading,
     ) -> Result<(), String> {
-        let &Ask { id, request, options, listener, start } = ask;
-        let limits = Limits {
-            max_tokens: ask.max_tokens(image),
-            end_tokens: &self.checkpoint.end_tokens,
-            cancel: listener.cancel(),
-        };
+        let &Ask { id, request, options, listener } = ask;
+        let limits = Limits { max_tokens, end_tokens: &self.checkpoint.end_tokens, cancel: listener.cancel() };
         let mut live = Live::new(id, start, request.task, &self.checkpoint, listener);
         let drafter = self.checkpoint.drafter();
         let decoded = decode(target, options.decode, drafter, options.sampling, &limits, &mut live);
@@ -274,18 +311,56 @@ impl Reader {
     }
 }
 
+/// Where a request stands: its region, and its number in that.
+type Place = (usize, usize);
+
+/// A request's picture and prompt, ready for the model.
+struct Prepared {
+    /// When its reading began.
+    start: Instant,
+    patches: Patches,
+    prompt: Vec<u32>,
+}
+
 /// A request as it is asked.
 struct Ask<'a> {
     id: RequestId,
     request: &'a Request,
     options: &'a ReadOptions,
     listener: &'a dyn Listener,
-    start: Instant,
 }
 
 impl Ask<'_> {
+    /// The reading before anything is read.
+    fn unread(&self) -> Reading {
+        Reading {
+            bounds: self.request.bounds,
+            task: self.request.task,
+            status: Status::Cancelled,
+            text: String::new(),
+            rounds: Vec::new(),
+            timings: Timings::default(),
+            line: self.request.line,
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.listener.cancel().load(Ordering::Relaxed)
+    }
+
     fn max_tokens(&self, image: &ImageFeatures) -> usize {
         self.options.max_tokens.min(self.request.max_tokens(image.grid[0] * image.grid[1]))
+    }
+
+    /// Runs a part of the reading: a fault of ours in one region must not take the page with it.
+    fn guarded<T>(&self, read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
+        caught.unwrap_or_else(|_| Err("an internal error stopped this region".to_owned()))
+    }
+
+    fn finished(&self, reading: &Reading) {
+        let (status, timings) = (reading.status.clone(), reading.timings);
+        self.listener.event(Event::RequestFinished { id: self.id, status, timings });
     }
 }
 

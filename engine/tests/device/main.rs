@@ -8,4 +8,5 @@ mod ahead;
 mod card;
 mod checks;
 mod emulated;
+mod fallback;
 mod speed;
