@@ -122,7 +122,7 @@ impl Target for Script {
     }
 }
 
-/// A target that does whole rounds and drafts what it likes, never more than B tokens.
+/// A target that does whole rounds and steps, and drafts what it likes, never more than B tokens.
 struct Whole(Script);
 
 impl Target for Whole {
@@ -148,6 +148,13 @@ impl Target for Whole {
         let accepted = draft[1..].iter().zip(&verify).take_while(|(d, a)| d.id == a.id).count();
         self.truncate(past + 2 + accepted);
         Ok(Some(Fused { draft, verify, accepted, draft_ms: 1.0, verify_ms: 1.0 }))
+    }
+
+    fn token(&mut self, boundary: u32, room: usize) -> Result<Option<(Peak, f64)>, TargetError> {
+        assert!(room > 0, "a token was asked for that is not wanted");
+        let mut peaks = Vec::new();
+        self.0.forward(&[boundary], Mask::Causal, &mut peaks)?;
+        Ok(Some((peaks[0], 1.0)))
     }
 
     fn cached(&self) -> usize {
@@ -224,6 +231,9 @@ proptest! {
         let mut target = Whole(Script::new(seed, skill));
         let spec = decode(&mut target, Decode::SPEC, drafter, None, &limits, &mut ()).unwrap();
         prop_assert_eq!(&spec.tokens, &Script::new(seed, skill).greedy(&limits));
+        let mut target = Whole(Script::new(seed, skill));
+        let ar = decode(&mut target, Decode::Ar, None, None, &limits, &mut ()).unwrap();
+        prop_assert_eq!(&ar.tokens, &spec.tokens);
         for (n, round) in spec.rounds.iter().enumerate().skip(1) {
             prop_assert_eq!(round.verify.len(), round.draft.len() + 1);
             if n + 1 < spec.rounds.len() {

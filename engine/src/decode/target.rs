@@ -83,6 +83,12 @@ pub trait Target {
         Ok(None)
     }
 
+    /// Does a greedy step after the boundary token, which it keeps in the cache: the next token, and the milliseconds of
+    /// its forward. `room` as for [`round`](Self::round); `None` where the target has no such thing.
+    fn token(&mut self, _boundary: u32, _room: usize) -> Result<Option<(Peak, f64)>, TargetError> {
+        Ok(None)
+    }
+
     /// Tokens in the cache.
     fn cached(&self) -> usize;
 

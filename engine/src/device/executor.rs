@@ -371,23 +371,31 @@ impl Executor {
             launches.extend(forward::head(t, &self.text, pass.x, pass.rows, self.at(p.peak_parts), peaks));
             launches.into_iter().map(Node::Launch)
         };
+        let round = |filler: u32| RoundArguments {
+            slots: self.caches.slots.0,
+            sequence_slots: self.caches.sequence_slots.0,
+            ids: self.at(p.ids).0,
+            draft: draft.0,
+            verify: verify.0,
+            records: self.at(p.records).0,
+            ends: self.at(p.ends).0,
+            sequences: key.sequences as i32,
+            window: key.window as i32,
+            filler: filler as i32,
+            end_count: self.ends as i32,
+        };
+        let [start, middle, end] = self.marks;
         match key.kind {
             Kind::Forward(mask) => window(mask, verify).collect(),
+            Kind::Token => {
+                let step = round(0);
+                let mut nodes = vec![Node::Mark(start), Node::Launch(step.begin())];
+                nodes.extend(window(mask::CAUSAL, verify));
+                nodes.extend([Node::Launch(step.settle()), Node::Mark(middle), Node::Mark(end)]);
+                nodes
+            }
             Kind::Round(filler) => {
-                let round = RoundArguments {
-                    slots: self.caches.slots.0,
-                    sequence_slots: self.caches.sequence_slots.0,
-                    ids: self.at(p.ids).0,
-                    draft: draft.0,
-                    verify: verify.0,
-                    records: self.at(p.records).0,
-                    ends: self.at(p.ends).0,
-                    sequences: key.sequences as i32,
-                    window: key.window as i32,
-                    filler: filler as i32,
-                    end_count: self.ends as i32,
-                };
-                let [start, middle, end] = self.marks;
+                let round = round(filler);
                 let mut nodes = vec![Node::Mark(start), Node::Launch(round.begin())];
                 nodes.extend(window(mask::DRAFT, draft));
                 nodes.extend([Node::Mark(middle), Node::Launch(round.begin_verify())]);
@@ -441,8 +449,11 @@ impl Executor {
                 let error = DriverError::OutOfMemory { needed: bytes as u64, free };
                 return Err(DeviceError::unfit(error.to_string()));
             }
-            self.driver.release(self.bulk.0)?;
-            self.bulk = (DevicePtr(0), 0);
+            // Given back first, so that there is room; what is in it is of no more use.
+            if self.bulk.1 > 0 {
+                self.driver.release(self.bulk.0)?;
+                self.bulk = (DevicePtr(0), 0);
+            }
             self.bulk = (self.driver.alloc(bytes)?, bytes);
         }
         Ok(self.bulk.0)

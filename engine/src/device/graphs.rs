@@ -22,6 +22,8 @@ pub(super) enum Kind {
     Forward(i32),
     /// Draft, verification, acceptance; with the token that fills the draft's window.
     Round(u32),
+    /// One token.
+    Token,
 }
 
 /// A step of a sequence.

@@ -79,8 +79,9 @@ struct Work {
 enum Step {
     /// A forward of a window under a mask.
     Window { ids: Vec<u32>, mask: Mask, with_logits: bool },
-    /// A whole round after the boundary token, of a request that takes at most `room` more tokens.
-    Round { boundary: u32, drafter: Drafter, room: usize },
+    /// A whole round after the boundary token, of a request that takes at most `room` more tokens; without a drafter, one
+    /// token.
+    Round { boundary: u32, drafter: Option<Drafter>, room: usize },
 }
 
 impl Batchable for Work {
@@ -105,7 +106,7 @@ enum Kind {
         mask: Mask,
         logits: Option<usize>,
     },
-    Round(Drafter),
+    Round(Option<Drafter>),
 }
 
 /// A model on a card. Shared by all its sessions.

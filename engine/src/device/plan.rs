@@ -101,7 +101,7 @@ impl Plan {
     /// The plan for the most requests side by side (8, 4, 2 or 1) that fits into `free` bytes, some of them left over;
     /// when not even one fits, the plan for one.
     pub fn fitting(config: &ModelConfig, free: u64) -> Self {
-        const TOKENS: usize = 4096;
+        const TOKENS: usize = 5376; // a common prompt and 4096 tokens of answer
         let plan = |sequences| Self::new(config, Extent::new(sequences, if sequences == 1 { LONGEST } else { TOKENS }));
         let fits = |plan: &Self| (plan.bytes() + RESERVE) as u64 <= free;
         [8, 4, 2].map(plan).into_iter().find(fits).unwrap_or_else(|| plan(1))

@@ -31,11 +31,9 @@ pub(super) struct Rounds {
 struct Flight {
     /// By sequence; none where the request has gone meanwhile.
     works: Vec<Option<Work>>,
-    /// Rows of all sequences, idle ones too.
-    rows: usize,
+    /// Rows of all sequences, idle ones too, where its time teaches something about drafting.
+    rows: Option<usize>,
     since: Instant,
-    /// Whether a graph did it, so that its time is typical.
-    graph: bool,
 }
 
 /// A round that is done.
@@ -87,7 +85,8 @@ impl Work {
     /// The round that follows this one.
     fn after(&self, fused: &Fused) -> Option<Work> {
         let Step::Round { drafter, room, .. } = self.step else { return None };
-        let committed = fused.accepted + 2; // a0, the accepted drafts, the verifier's own
+        // a0, the accepted drafts, the verifier's own; or that one token.
+        let committed = if drafter.is_some() { fused.accepted + 2 } else { 1 };
         let boundary = fused.verify.get(fused.accepted)?.id;
         let room = room.checked_sub(committed).filter(|&room| room > 0)?;
         Some(Work { cached: self.cached + committed, step: Step::Round { boundary, drafter, room }, ..self.clone() })
@@ -95,11 +94,11 @@ impl Work {
 }
 
 impl Executor {
-    /// The rounds of several requests that draft alike; none for a request that is to ask again. `more`: other work waits.
+    /// The rounds of several requests that draft alike, or their next tokens; none for a request that is to ask again. `more`: other work waits.
     pub(super) fn rounds(
         &mut self,
         batch: &[Work],
-        drafter: Drafter,
+        drafter: Option<Drafter>,
         more: bool,
     ) -> Result<Vec<Option<Answer>>, DeviceError> {
         self.land()?;
@@ -118,15 +117,18 @@ impl Executor {
     }
 
     /// Starts a round and the copy of its records.
-    fn take_off(&mut self, batch: &[Work], drafter: Drafter) -> Result<(), DeviceError> {
-        let sequences = self.bucket(batch.len());
-        let block = self.rounds.drafting.length(drafter.block, sequences);
-        let window = block + 1;
-        // A round writes the boundary, then a window after it.
+    fn take_off(&mut self, batch: &[Work], drafter: Option<Drafter>) -> Result<(), DeviceError> {
+        let (kind, window, tokens) = match drafter {
+            Some(Drafter { block, mask }) => {
+                let length = self.rounds.drafting.length(block, self.bucket(batch.len()));
+                (Kind::Round(mask), length + 1, length + 2) // the boundary, then a window after it
+            }
+            None => (Kind::Token, 1, 1),
+        };
         let (fitting, others): (Vec<Work>, _) =
-            batch.iter().cloned().partition(|work| work.cached + 1 + window <= self.capacity(&work.lease));
+            batch.iter().cloned().partition(|work| work.cached + tokens <= self.capacity(&work.lease));
         others.into_iter().for_each(|work| self.rounds.put(work, Err(no_room()), None));
-        let Some(longest) = fitting.iter().map(|work| work.cached + 1 + window).max() else { return Ok(()) };
+        let Some(longest) = fitting.iter().map(|work| work.cached + tokens).max() else { return Ok(()) };
         let sequences = self.bucket(fitting.len());
         for work in &fitting {
             if let Step::Round { boundary, .. } = work.step {
@@ -135,12 +137,13 @@ impl Executor {
         }
         let leases: Vec<&Lease> = fitting.iter().map(|work| &work.lease).collect();
         self.control(&leases, sequences, &[])?;
-        let key = Key { kind: Kind::Round(drafter.mask), sequences, window, chunks: chunk_bucket(longest) };
+        let key = Key { kind, sequences, window, chunks: chunk_bucket(longest) };
         let since = Instant::now();
         let graph = self.play(key)?;
         self.begin_reading(self.records(), sequences * size_of::<abi::Record>())?;
         let works = fitting.into_iter().map(Some).collect();
-        self.rounds.flight = Some(Flight { works, rows: sequences * window, since, graph });
+        let rows = (graph && drafter.is_some()).then_some(sequences * window);
+        self.rounds.flight = Some(Flight { works, rows, since });
         Ok(())
     }
 
@@ -149,8 +152,8 @@ impl Executor {
         let Some(flight) = self.rounds.flight.take() else { return Ok(()) };
         let bytes = self.end_reading()?;
         let (draft_ms, verify_ms) = self.round_times(flight.since);
-        if flight.graph {
-            self.rounds.drafting.took(flight.rows, draft_ms + verify_ms);
+        if let Some(rows) = flight.rows {
+            self.rounds.drafting.took(rows, draft_ms + verify_ms);
         }
         for (work, record) in flight.works.into_iter().zip(bytes.chunks_exact(size_of::<abi::Record>())) {
             let Some(work) = work else { continue };
@@ -161,7 +164,7 @@ impl Executor {
                 self.rounds.put(work, Err(no_room()), None);
                 continue;
             }
-            self.rounds.drafting.judged(accepted, window - 1);
+            self.rounds.drafting.judged(accepted, window - 1); // of one token nothing was drafted
             let peaks = |at: usize| -> Vec<Peak> { record[at..].chunks_exact(16).take(window).map(peak).collect() };
             let (draft, verify) = (peaks(32), peaks(32 + 16 * abi::MAX_WINDOW));
             let fused = Fused { draft, verify, accepted, draft_ms, verify_ms };

@@ -61,6 +61,13 @@ impl<'m> DeviceSession<'m> {
         answer.unwrap_or_else(|| Err(lost())).map_err(target)
     }
 
+    fn whole(&self, step: Step) -> Result<Fused, TargetError> {
+        match self.submit(step)? {
+            Outcome::Round(fused) => Ok(fused),
+            Outcome::Peaks(..) => Err(TargetError::new("the card answered another question")),
+        }
+    }
+
     fn executor(&self) -> MutexGuard<'m, Executor> {
         self.model.executor()
     }
@@ -97,13 +104,15 @@ impl Target for DeviceSession<'_> {
     }
 
     fn round(&mut self, boundary: u32, drafter: Drafter, room: usize) -> Result<Option<Fused>, TargetError> {
-        match self.submit(Step::Round { boundary, drafter, room })? {
-            Outcome::Round(fused) => {
-                self.cached += 2 + fused.accepted; // the boundary, a0, the accepted drafts
-                Ok(Some(fused))
-            }
-            Outcome::Peaks(..) => Err(TargetError::new("the card answered another question")),
-        }
+        let fused = self.whole(Step::Round { boundary, drafter: Some(drafter), room })?;
+        self.cached += 2 + fused.accepted; // the boundary, a0, the accepted drafts
+        Ok(Some(fused))
+    }
+
+    fn token(&mut self, boundary: u32, room: usize) -> Result<Option<(Peak, f64)>, TargetError> {
+        let fused = self.whole(Step::Round { boundary, drafter: None, room })?;
+        self.cached += 1;
+        Ok(fused.verify.first().map(|&next| (next, fused.draft_ms)))
     }
 
     fn cached(&self) -> usize {

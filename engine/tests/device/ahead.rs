@@ -82,6 +82,22 @@ fn the_next_round_is_under_way_when_one_is_answered() {
 }
 
 #[test]
+fn the_next_token_is_under_way_when_one_is_answered() {
+    if !available() {
+        return;
+    }
+    let card = Card::new(1, 1, &[]);
+    let mut session = card.session(&[1, 2, 3]);
+    let mut boundary = session.prefill().unwrap().id;
+    for (room, rounds) in [(3, 2), (2, 3), (1, 3)] {
+        let (next, _) = session.token(boundary, room).unwrap().unwrap();
+        assert_eq!(card.rounds(), rounds, "{room} are wanted");
+        boundary = next.id;
+    }
+    assert_eq!(session.cached(), 6);
+}
+
+#[test]
 fn the_card_does_not_go_past_an_end_token() {
     if !available() {
         return;

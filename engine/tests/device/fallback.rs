@@ -1,10 +1,11 @@
 //! What a card cannot do, something else does, and it is said.
 
 use engine::checkpoint::Checkpoint;
-use engine::decode::Decode;
+use engine::decode::{Decode, Mask, Target};
 use engine::device::{DeviceModel, Extent, Plan};
 use engine::event::Event;
 use engine::model::ImageFeatures;
+use engine::model::image_processor::ImageProcessor;
 use engine::page::Status;
 use engine::reader::{ReadOptions, Reader, Recorder};
 use engine::region::{Label, Rect, Region};
@@ -69,6 +70,25 @@ fn the_cpu_reads_what_does_not_fit_and_the_card_the_rest() {
     }
 }
 
+/// A picture for which there is no memory is refused, and the card is of use for the next.
+#[test]
+fn a_picture_that_finds_no_memory_leaves_the_card_well() {
+    let checkpoint = Checkpoint::open(&fixtures().join("glm_ocr_tiny")).unwrap();
+    let (config, ends) = (&checkpoint.config, &checkpoint.end_tokens);
+    let plan = Plan::new(config, Extent { sequences: 1, cache_tokens: 512, sequence_tokens: 512 });
+    let mut card = Fake::new(GIB);
+    card.fragment((plan.bulk + 256) as u64);
+    let device = DeviceModel::planned(Box::new(card), config, &checkpoint.weights, ends, plan).unwrap();
+    let patches = |side: u32| {
+        let picture = image::RgbImage::new(28 * side, 28 * side);
+        ImageProcessor::new(checkpoint.processor.clone()).process(&picture).unwrap()
+    };
+    let refused = device.encode_image(&patches(80)).unwrap_err().to_string();
+    assert!(refused.starts_with("the card's memory does not suffice: "), "{refused}");
+    assert_eq!(device.encode_image(&patches(10)).unwrap().grid, [10, 10]);
+    assert_eq!(device.fault(), None);
+}
+
 /// A driver that makes no graphs runs launch by launch, and the reason can be told.
 #[test]
 fn a_driver_without_graphs_is_slower_and_not_wrong() {
@@ -82,12 +102,12 @@ fn a_driver_without_graphs_is_slower_and_not_wrong() {
     let image = ImageFeatures { grid: [0, 0], rows: Vec::new() };
     let mut session = device.session(&[1; 10], &image, 100).unwrap();
     let launches = || log.count(|call| matches!(call, Call::Launch(_)));
-    engine::decode::Target::prefill(&mut session).unwrap();
+    session.prefill().unwrap();
     assert_eq!(device.why_no_graphs(), None, "none was tried");
     let mut each = Vec::new();
     for _ in 0..4 {
         let before = launches();
-        engine::decode::Target::forward(&mut session, &[1], engine::decode::Mask::Causal, &mut Vec::new()).unwrap();
+        session.forward(&[1], Mask::Causal, &mut Vec::new()).unwrap();
         each.push(launches() - before);
     }
     assert!(each[0] > 0 && each.iter().all(|n| *n == each[0]), "{each:?}");

@@ -79,6 +79,8 @@ pub struct Fake {
     /// Successful launches and replays before each one fails.
     runs_left: Option<usize>,
     refuses_graphs: bool,
+    /// Bytes that there are in one piece at most.
+    largest: u64,
 }
 
 impl Fake {
@@ -104,6 +106,7 @@ impl Fake {
             execute: None,
             runs_left: None,
             refuses_graphs: false,
+            largest: u64::MAX,
         }
     }
 
@@ -130,6 +133,11 @@ impl Fake {
     /// Makes no graphs, as an old driver does that does not know what is captured.
     pub fn refuse_graphs(&mut self) {
         self.refuses_graphs = true;
+    }
+
+    /// Has no more bytes than so many in one piece, whatever is free altogether.
+    pub fn fragment(&mut self, largest: u64) {
+        self.largest = largest;
     }
 
     /// The calls, also those still to come.
@@ -191,7 +199,7 @@ impl Driver for Fake {
     fn alloc(&mut self, bytes: usize) -> Result<DevicePtr, DriverError> {
         let free = self.capacity - self.taken();
         let units = bytes.div_ceil(256).max(1) * 16;
-        if (units * 16) as u64 > free {
+        if (units * 16) as u64 > free.min(self.largest) {
             return Err(DriverError::OutOfMemory { needed: bytes as u64, free });
         }
         self.calls.push(Call::Alloc(bytes));
