@@ -3,17 +3,15 @@
 use kernels::cuda::abi::{self, Pod, RoundArguments, mask, state};
 use kernels::cuda::driver::{DevicePtr, Driver, DriverError, Event};
 
-use super::forward::{self, Caches, Pass, Picture};
+use super::forward::{self, Caches, Pass};
 use super::graphs::{Graphs, Key, Kind, Node};
 use super::plan::{self, ENDS, Plan, WindowPieces, chunk_bucket};
 use super::pool::Pool;
 use super::rounds::{Answer, Rounds};
-use super::weights::{self, TextWeights, VisionWeights, singles};
+use super::weights::{self, TextWeights, VisionWeights};
 use super::{DeviceError, Lease, Step, Work};
 use crate::checkpoint::{ModelConfig, Weights};
 use crate::decode::{Fused, Mask, Peak};
-use crate::model::ImageFeatures;
-use crate::model::image_processor::Patches;
 
 /// What a request gets.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,27 +23,27 @@ pub(super) enum Outcome {
 }
 
 pub(super) struct Executor {
-    driver: Box<dyn Driver>,
-    config: ModelConfig,
-    text: TextWeights,
-    vision: VisionWeights,
-    plan: Plan,
+    pub(super) driver: Box<dyn Driver>,
+    pub(super) config: ModelConfig,
+    pub(super) text: TextWeights,
+    pub(super) vision: VisionWeights,
+    pub(super) plan: Plan,
     /// Where the window's buffers begin, and their offsets.
-    window: DevicePtr,
-    pieces: WindowPieces,
-    caches: Caches,
+    pub(super) window: DevicePtr,
+    pub(super) pieces: WindowPieces,
+    pub(super) caches: Caches,
     /// Buffers of the tower and of prefill, and their bytes.
-    bulk: (DevicePtr, usize),
-    slots: Vec<abi::Slot>,
-    free: Vec<usize>,
-    pool: Pool,
-    ends: usize,
-    graphs: Graphs,
+    pub(super) bulk: (DevicePtr, usize),
+    pub(super) slots: Vec<abi::Slot>,
+    pub(super) free: Vec<usize>,
+    pub(super) pool: Pool,
+    pub(super) ends: usize,
+    pub(super) graphs: Graphs,
     pub(super) rounds: Rounds,
     /// Before a round, between draft and verification, after it.
     pub(super) marks: [Event; 3],
     /// The fault that ended the use of this card.
-    broken: Option<DeviceError>,
+    pub(super) broken: Option<DeviceError>,
 }
 
 impl Executor {
@@ -105,19 +103,6 @@ impl Executor {
         })
     }
 
-    pub(super) fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    pub(super) fn driver(&mut self) -> &mut dyn Driver {
-        self.driver.as_mut()
-    }
-
-    /// The fault that ended the use of this card.
-    pub(super) fn broken(&self) -> Option<&DeviceError> {
-        self.broken.as_ref()
-    }
-
     /// Why the driver refused to make a graph, if it did.
     pub(super) fn refusal(&self) -> Option<&DriverError> {
         self.graphs.refusal()
@@ -163,101 +148,6 @@ impl Executor {
             self.free.push(lease.slot);
             self.pool.give(lease.range);
         }
-    }
-
-    /// Runs the vision tower.
-    pub(super) fn encode(&mut self, patches: &Patches) -> Result<ImageFeatures, DeviceError> {
-        self.land()?;
-        let v = &self.config.vision;
-        let merge = v.spatial_merge_size;
-        let grid = patches.grid;
-        let count = grid[0] * grid[1];
-        if grid[0].max(grid[1]) > self.vision.sides {
-            return Err(DeviceError::unfit(format!(
-                "the picture of {} x {} patches is too long for the card",
-                grid[0], grid[1]
-            )));
-        }
-        let (pieces, layout) = plan::vision_pieces(v, count);
-        let base = self.room(layout.bytes())?;
-        let at = |piece: usize| base.offset(piece);
-        let picture = Picture {
-            grid,
-            pixels: at(pieces.pixels),
-            packed: at(pieces.packed),
-            hidden: at(pieces.hidden),
-            x: at(pieces.x),
-            qkv: at(pieces.qkv),
-            attention: at(pieces.attention),
-            inner: at(pieces.inner),
-            merged: at(pieces.merged),
-            projected: at(pieces.projected),
-            wide: at(pieces.wide),
-            features: at(pieces.features),
-        };
-        self.driver.upload(picture.pixels, &singles(&patches.values))?;
-        for launch in forward::tower(&self.config.vision, &self.vision, &picture) {
-            self.driver.launch(&launch)?;
-        }
-        let width = self.config.vision.out_hidden_size;
-        let rows = self.floats(picture.features, count / (merge * merge) * width)?;
-        Ok(ImageFeatures { grid: grid.map(|side| side / merge), rows })
-    }
-
-    /// Runs a prompt into a cache. `ids`: `-1 - n` is row `n` of `features`. Gives the last row's arg-max, and its logits
-    /// where they are asked for.
-    pub(super) fn prefill(
-        &mut self,
-        lease: &Lease,
-        ids: &[i32],
-        positions: &[[i32; 3]],
-        features: &[f32],
-        with_logits: bool,
-    ) -> Result<(Peak, Vec<f32>), DeviceError> {
-        self.land()?;
-        let t = self.config.text.clone();
-        let rows = ids.len();
-        let (pieces, layout) = plan::prompt_pieces(&self.config, rows);
-        let base = self.room(layout.bytes())?;
-        let at = |piece: usize| base.offset(piece);
-        let pass = Pass {
-            rows,
-            window: rows,
-            mask: mask::CAUSAL,
-            chunks: 1,
-            bulk: true,
-            ids: at(pieces.ids),
-            positions: at(pieces.positions),
-            features: at(pieces.features),
-            feature_rows: features.len() / t.hidden_size,
-            hidden: at(pieces.hidden),
-            x: at(pieces.x),
-            parts: at(pieces.parts),
-            queries: at(pieces.queries),
-            attention: at(pieces.attention),
-            attention_parts: DevicePtr(0),
-            attention_weights: DevicePtr(0),
-            inner: at(pieces.inner),
-        };
-        self.driver.upload(pass.ids, &words(ids))?;
-        self.driver.upload(pass.positions, &words(positions.as_flattened()))?;
-        self.driver.upload(pass.features, &singles(features))?;
-        self.stand(lease, 0, 0, 0);
-        self.control(&[lease], 1, &[])?;
-        let mut launches = forward::decoder(&t, &self.text, self.caches, &pass);
-        let last = pass.x.offset((rows - 1) * t.hidden_size * 2);
-        let peaks = self.at(self.pieces.verify);
-        launches.extend(forward::head(&t, &self.text, last, 1, self.at(self.pieces.peak_parts), peaks));
-        let logits = self.at(self.pieces.logits);
-        if with_logits {
-            launches.push(forward::logits(&t, &self.text, last, 1, logits));
-        }
-        for launch in &launches {
-            self.driver.launch(launch)?;
-        }
-        let peak = self.peaks(peaks, 1)?[0];
-        let logits = if with_logits { self.floats(logits, t.vocab_size)? } else { Vec::new() };
-        Ok((peak, logits))
     }
 
     /// Runs what several requests want, all of one kind, window size and mask; none for a request that is to ask again.
@@ -406,7 +296,7 @@ impl Executor {
         }
     }
 
-    fn at(&self, piece: usize) -> DevicePtr {
+    pub(super) fn at(&self, piece: usize) -> DevicePtr {
         self.window.offset(piece)
     }
 
@@ -441,24 +331,6 @@ impl Executor {
         Ok(self.driver.upload(self.at(start), &bytes)?)
     }
 
-    /// Buffers of so many bytes for the tower or for prefill.
-    fn room(&mut self, bytes: usize) -> Result<DevicePtr, DeviceError> {
-        if bytes > self.bulk.1 {
-            let free = self.driver.memory()?.free + self.bulk.1 as u64;
-            if bytes as u64 > free {
-                let error = DriverError::OutOfMemory { needed: bytes as u64, free };
-                return Err(DeviceError::unfit(error.to_string()));
-            }
-            // Given back first, so that there is room; what is in it is of no more use.
-            if self.bulk.1 > 0 {
-                self.driver.release(self.bulk.0)?;
-                self.bulk = (DevicePtr(0), 0);
-            }
-            self.bulk = (self.driver.alloc(bytes)?, bytes);
-        }
-        Ok(self.bulk.0)
-    }
-
     /// Starts copying bytes from the card.
     pub(super) fn begin_reading(&mut self, from: DevicePtr, bytes: usize) -> Result<(), DeviceError> {
         Ok(self.driver.download(from, bytes)?)
@@ -476,12 +348,12 @@ impl Executor {
         self.end_reading()
     }
 
-    fn floats(&mut self, from: DevicePtr, count: usize) -> Result<Vec<f32>, DeviceError> {
+    pub(super) fn floats(&mut self, from: DevicePtr, count: usize) -> Result<Vec<f32>, DeviceError> {
         let bytes = self.read(from, count * 4)?;
         Ok(bytes.chunks_exact(4).map(float).collect())
     }
 
-    fn peaks(&mut self, from: DevicePtr, rows: usize) -> Result<Vec<Peak>, DeviceError> {
+    pub(super) fn peaks(&mut self, from: DevicePtr, rows: usize) -> Result<Vec<Peak>, DeviceError> {
         let bytes = self.read(from, rows * size_of::<abi::Peak>())?;
         Ok(bytes.chunks_exact(size_of::<abi::Peak>()).map(peak).collect())
     }
@@ -513,6 +385,7 @@ fn float(bytes: &[u8]) -> f32 {
     bytes.first_chunk().map_or(0.0, |word| f32::from_le_bytes(*word))
 }
 
-fn words(numbers: &[i32]) -> Vec<u8> {
+/// Numbers as little-endian words.
+pub(super) fn words(numbers: &[i32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }

@@ -9,6 +9,7 @@ mod forward;
 mod graphs;
 mod plan;
 mod pool;
+mod prompt;
 mod rounds;
 mod session;
 mod weights;
@@ -163,8 +164,8 @@ impl DeviceModel {
         let executor = Executor::open(driver, config, weights, end_tokens, plan)?;
         Ok(Self {
             info,
-            plan: executor.plan().clone(),
-            batcher: Batcher::new(executor.plan().extent.sequences),
+            plan: executor.plan.clone(),
+            batcher: Batcher::new(executor.plan.extent.sequences),
             executor: Mutex::new(executor),
             released: Condvar::new(),
             image_token: config.image_token_id,
@@ -190,7 +191,7 @@ impl DeviceModel {
 
     /// Why the card is of no more use; `None` while it is.
     pub fn fault(&self) -> Option<String> {
-        self.executor().broken().map(ToString::to_string)
+        self.executor().broken.as_ref().map(ToString::to_string)
     }
 
     /// Why the driver runs everything launch by launch instead of as graphs, which is slower; `None` while it does not.
@@ -200,7 +201,7 @@ impl DeviceModel {
 
     /// Runs something on the driver between two requests, for measurements.
     pub fn with_driver<T>(&self, run: impl FnOnce(&mut dyn Driver) -> T) -> T {
-        run(self.executor().driver())
+        run(self.executor().driver.as_mut())
     }
 
     /// Runs the vision tower and the merger.
@@ -231,7 +232,7 @@ impl DeviceModel {
         let tokens = least.saturating_add(max_tokens).min(extent.sequence_tokens);
         let mut executor = self.executor();
         let lease = loop {
-            if let Some(fault) = executor.broken() {
+            if let Some(fault) = &executor.broken {
                 return Err(fault.clone());
             }
             match executor.claim(tokens) {

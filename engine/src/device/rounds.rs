@@ -178,8 +178,8 @@ impl Executor {
     /// tells no times.
     fn round_times(&mut self, since: Instant) -> (f64, f64) {
         let [start, middle, end] = self.marks;
-        let told = self.driver().elapsed_ms(start, middle).and_then(|draft| {
-            let verify = self.driver().elapsed_ms(middle, end)?;
+        let told = self.driver.elapsed_ms(start, middle).and_then(|draft| {
+            let verify = self.driver.elapsed_ms(middle, end)?;
             Ok((f64::from(draft), f64::from(verify)))
         });
         told.unwrap_or_else(|_| {

@@ -1,6 +1,8 @@
 //! The weights on a card: one block of memory, matrices as bf16 `[out, in]`, vectors as f32, in the arrangement that the
 //! kernels ask for (`kernels/cuda/README.md`).
 
+use std::collections::HashMap;
+
 use half::bf16;
 use kernels::cuda::driver::{DevicePtr, Driver};
 use kernels::memory::{Dtype, Tensor};
@@ -74,7 +76,7 @@ pub(super) const SIDES: usize = 4096;
 
 /// Bytes that the weights take on a card, rotation tables for `positions` tokens included.
 pub(super) fn bytes(config: &ModelConfig, positions: usize) -> usize {
-    let mut count = Count::default();
+    let mut count = Count { sizes: sizes(config), bytes: 0 };
     // Counting cannot fail.
     let _ = text(config, positions, &mut count).and_then(|_| vision(&config.vision, &mut count));
     count.bytes
@@ -91,7 +93,7 @@ pub(super) fn upload(
     driver: &mut dyn Driver,
 ) -> Result<(TextWeights, VisionWeights), DeviceError> {
     let base = driver.alloc(bytes(config, positions))?;
-    let mut upload = Upload { driver, weights, at: base };
+    let mut upload = Upload { sizes: sizes(config), driver, weights, at: base };
     Ok((text(config, positions, &mut upload)?, vision(&config.vision, &mut upload)?))
 }
 
@@ -105,128 +107,95 @@ pub(super) fn patch_values(v: &VisionConfig) -> usize {
     v.in_channels * v.patch_size * v.patch_size
 }
 
-/// A tensor of the checkpoint: name and shape.
-type Source<'a> = (&'a str, &'a [usize]);
-
 /// Puts tensors one after the other.
 trait Place {
     /// Tensors stacked along their first axis, as bf16.
-    fn matrix(&mut self, sources: &[Source<'_>]) -> Result<DevicePtr, DeviceError>;
+    fn matrix(&mut self, names: &[String]) -> Result<DevicePtr, DeviceError>;
     /// Tensors stacked, as f32.
-    fn vector(&mut self, sources: &[Source<'_>]) -> Result<DevicePtr, DeviceError>;
+    fn vector(&mut self, names: &[String]) -> Result<DevicePtr, DeviceError>;
     /// So many bf16 values that are made from one tensor.
-    fn made(
-        &mut self,
-        source: Source<'_>,
-        values: usize,
-        make: &dyn Fn(&[f32]) -> Vec<f32>,
-    ) -> Result<DevicePtr, DeviceError>;
+    fn made(&mut self, name: &str, values: usize, make: &dyn Fn(&[f32]) -> Vec<f32>) -> Result<DevicePtr, DeviceError>;
     /// So many f32 values that come from no tensor.
     fn table(&mut self, values: usize, make: &dyn Fn() -> Vec<f32>) -> Result<DevicePtr, DeviceError>;
 }
 
 fn text(config: &ModelConfig, positions: usize, place: &mut dyn Place) -> Result<TextWeights, DeviceError> {
     let t = &config.text;
-    let (hidden, inner) = (t.hidden_size, t.intermediate_size);
-    let (q, kv) = (t.num_attention_heads * t.head_dim, t.num_key_value_heads * t.head_dim);
-    let prefix = "model.language_model";
-    let embed = format!("{prefix}.embed_tokens.weight");
-    let embed_tokens = place.matrix(&[(&embed, &[t.vocab_size, hidden])])?;
+    let name = |part: &str| format!("model.language_model.{part}.weight");
+    let embed_tokens = place.matrix(&[name("embed_tokens")])?;
     let layers = (0..t.num_hidden_layers)
         .map(|n| {
-            let name = |part: &str| format!("{prefix}.layers.{n}.{part}.weight");
-            let mut norm = |part| place.vector(&[(&name(part), &[hidden])]);
-            let input_layernorm = norm("input_layernorm")?;
-            let post_self_attn_layernorm = norm("post_self_attn_layernorm")?;
-            let post_attention_layernorm = norm("post_attention_layernorm")?;
-            let post_mlp_layernorm = norm("post_mlp_layernorm")?;
+            let name = |part: &str| name(&format!("layers.{n}.{part}"));
             Ok(TextLayer {
-                input_layernorm,
-                post_self_attn_layernorm,
-                post_attention_layernorm,
-                post_mlp_layernorm,
-                qkv: place.matrix(&[
-                    (&name("self_attn.q_proj"), &[q, hidden]),
-                    (&name("self_attn.k_proj"), &[kv, hidden]),
-                    (&name("self_attn.v_proj"), &[kv, hidden]),
-                ])?,
-                o_proj: place.matrix(&[(&name("self_attn.o_proj"), &[hidden, q])])?,
-                gate_up_proj: place.matrix(&[(&name("mlp.gate_up_proj"), &[2 * inner, hidden])])?,
-                down_proj: place.matrix(&[(&name("mlp.down_proj"), &[hidden, inner])])?,
+                input_layernorm: place.vector(&[name("input_layernorm")])?,
+                qkv: place.matrix(&["q", "k", "v"].map(|p| name(&format!("self_attn.{p}_proj"))))?,
+                o_proj: place.matrix(&[name("self_attn.o_proj")])?,
+                post_self_attn_layernorm: place.vector(&[name("post_self_attn_layernorm")])?,
+                post_attention_layernorm: place.vector(&[name("post_attention_layernorm")])?,
+                gate_up_proj: place.matrix(&[name("mlp.gate_up_proj")])?,
+                down_proj: place.matrix(&[name("mlp.down_proj")])?,
+                post_mlp_layernorm: place.vector(&[name("post_mlp_layernorm")])?,
             })
         })
         .collect::<Result<_, DeviceError>>()?;
-    let norm = place.vector(&[(&format!("{prefix}.norm.weight"), &[hidden])])?;
+    let norm = place.vector(&[name("norm")])?;
     let lm_head = match config.tie_word_embeddings {
         true => embed_tokens,
-        false => place.matrix(&[(config.lm_head(), &[t.vocab_size, hidden])])?,
+        false => place.matrix(&[config.lm_head().to_owned()])?,
     };
     let rotations = place.table(positions * t.head_dim, &|| text_rotations(t, positions))?;
     Ok(TextWeights { embed_tokens, layers, norm, lm_head, rotations, positions })
 }
 
 fn vision(v: &VisionConfig, place: &mut dyn Place) -> Result<VisionWeights, DeviceError> {
-    let (hidden, inner, head_dim) = (v.hidden_size, v.intermediate_size, v.head_dim());
-    let (out, wide, merge) = (v.out_hidden_size, v.merger_size(), v.spatial_merge_size);
     let name = |part: &str| format!("model.visual.{part}");
-    let shape = [hidden, v.in_channels, v.temporal_patch_size, v.patch_size, v.patch_size];
+    let (hidden, out, area) = (v.hidden_size, v.out_hidden_size, v.spatial_merge_size.pow(2));
     let patch_embed = Affine {
-        weight: place.made((&name("patch_embed.proj.weight"), &shape), hidden * patch_pitch(v), &|full| {
-            still_patch_embed(v, full)
-        })?,
-        bias: place.vector(&[(&name("patch_embed.proj.bias"), &[hidden])])?,
+        weight: place
+            .made(&name("patch_embed.proj.weight"), hidden * patch_pitch(v), &|full| still_patch_embed(v, full))?,
+        bias: place.vector(&[name("patch_embed.proj.bias")])?,
     };
     let blocks = (0..v.depth)
         .map(|n| {
-            let part = |p: &str| name(&format!("blocks.{n}.{p}"));
-            let mut affine = |parts: &[&str], o: usize, i: usize| -> Result<Affine, DeviceError> {
-                let weights: Vec<String> = parts.iter().map(|p| part(&format!("{p}.weight"))).collect();
-                let biases: Vec<String> = parts.iter().map(|p| part(&format!("{p}.bias"))).collect();
-                let (matrix, vector) = ([o, i], [o]);
-                let weights: Vec<Source<'_>> = weights.iter().map(|name| (name.as_str(), &matrix[..])).collect();
-                let biases: Vec<Source<'_>> = biases.iter().map(|name| (name.as_str(), &vector[..])).collect();
-                Ok(Affine { weight: place.matrix(&weights)?, bias: place.vector(&biases)? })
+            let name = |part: &str| name(&format!("blocks.{n}.{part}"));
+            let mut affine = |part: &str| -> Result<Affine, DeviceError> {
+                let (weight, bias) = (name(&format!("{part}.weight")), name(&format!("{part}.bias")));
+                Ok(Affine { weight: place.matrix(&[weight])?, bias: place.vector(&[bias])? })
             };
-            let qkv = affine(&["attn.qkv"], 3 * hidden, hidden)?;
-            let proj = affine(&["attn.proj"], hidden, hidden)?;
-            let gate_up = affine(&["mlp.gate_proj", "mlp.up_proj"], inner, hidden)?;
-            let down = affine(&["mlp.down_proj"], hidden, inner)?;
+            let (qkv, proj, down) = (affine("attn.qkv")?, affine("attn.proj")?, affine("mlp.down_proj")?);
+            let gate_up = |kind| ["gate", "up"].map(|p| name(&format!("mlp.{p}_proj.{kind}")));
             Ok(VisionBlock {
+                norm1: place.vector(&[name("norm1.weight")])?,
                 qkv,
+                q_norm: place.vector(&[name("attn.q_norm.weight")])?,
+                k_norm: place.vector(&[name("attn.k_norm.weight")])?,
                 proj,
-                gate_up,
+                norm2: place.vector(&[name("norm2.weight")])?,
+                gate_up: Affine { weight: place.matrix(&gate_up("weight"))?, bias: place.vector(&gate_up("bias"))? },
                 down,
-                norm1: place.vector(&[(&part("norm1.weight"), &[hidden])])?,
-                q_norm: place.vector(&[(&part("attn.q_norm.weight"), &[head_dim])])?,
-                k_norm: place.vector(&[(&part("attn.k_norm.weight"), &[head_dim])])?,
-                norm2: place.vector(&[(&part("norm2.weight"), &[hidden])])?,
             })
         })
         .collect::<Result<_, DeviceError>>()?;
-    let post_layernorm = place.vector(&[(&name("post_layernorm.weight"), &[hidden])])?;
-    let area = merge * merge;
+    let post_layernorm = place.vector(&[name("post_layernorm.weight")])?;
     let downsample = Affine {
-        weight: place.made(
-            (&name("downsample.weight"), &[out, hidden, merge, merge]),
-            out * hidden * area,
-            &|full| channels_last(full, hidden, area),
-        )?,
-        bias: place.vector(&[(&name("downsample.bias"), &[out])])?,
+        weight: place
+            .made(&name("downsample.weight"), out * hidden * area, &|full| channels_last(full, hidden, area))?,
+        bias: place.vector(&[name("downsample.bias")])?,
     };
-    let merger = |part: &str| name(&format!("merger.{part}.weight"));
+    let merger = |part: &str| name(&format!("merger.{part}"));
     Ok(VisionWeights {
         patch_embed,
         blocks,
         post_layernorm,
         downsample,
-        merger_proj: place.matrix(&[(&merger("proj"), &[out, out])])?,
+        merger_proj: place.matrix(&[merger("proj.weight")])?,
         merger_norm: Affine {
-            weight: place.vector(&[(&merger("post_projection_norm"), &[out])])?,
-            bias: place.vector(&[(&name("merger.post_projection_norm.bias"), &[out])])?,
+            weight: place.vector(&[merger("post_projection_norm.weight")])?,
+            bias: place.vector(&[merger("post_projection_norm.bias")])?,
         },
-        merger_gate_up: place.matrix(&[(&merger("gate_proj"), &[wide, out]), (&merger("up_proj"), &[wide, out])])?,
-        merger_down: place.matrix(&[(&merger("down_proj"), &[out, wide])])?,
-        rotations: place.table(SIDES * head_dim / 2, &|| vision_rotations(v))?,
+        merger_gate_up: place.matrix(&[merger("gate_proj.weight"), merger("up_proj.weight")])?,
+        merger_down: place.matrix(&[merger("down_proj.weight")])?,
+        rotations: place.table(SIDES * v.head_dim() / 2, &|| vision_rotations(v))?,
         sides: SIDES,
     })
 }
@@ -269,16 +238,19 @@ fn rotations(rows: usize, theta: f64, dim: usize) -> Vec<f32> {
     angles.flat_map(|angle| [angle.cos(), angle.sin()]).collect()
 }
 
-fn elements(sources: &[Source<'_>]) -> usize {
-    sources.iter().map(|(_, shape)| shape.iter().product::<usize>()).sum()
+/// The shapes of the checkpoint's tensors by name.
+type Sizes = HashMap<String, Vec<usize>>;
+
+fn sizes(config: &ModelConfig) -> Sizes {
+    config.tensors().into_iter().collect()
 }
 
 /// Every tensor starts at a multiple of so many bytes.
 const ALIGNMENT: usize = 256;
 
 /// Counts bytes.
-#[derive(Default)]
 struct Count {
+    sizes: Sizes,
     bytes: usize,
 }
 
@@ -287,20 +259,24 @@ impl Count {
         self.bytes += bytes.next_multiple_of(ALIGNMENT);
         Ok(DevicePtr(0))
     }
+
+    fn elements(&self, names: &[String]) -> usize {
+        names.iter().filter_map(|name| self.sizes.get(name)).map(|shape| shape.iter().product::<usize>()).sum()
+    }
 }
 
 impl Place for Count {
-    fn matrix(&mut self, sources: &[Source<'_>]) -> Result<DevicePtr, DeviceError> {
-        self.add(2 * elements(sources))
+    fn matrix(&mut self, names: &[String]) -> Result<DevicePtr, DeviceError> {
+        self.add(2 * self.elements(names))
     }
 
-    fn vector(&mut self, sources: &[Source<'_>]) -> Result<DevicePtr, DeviceError> {
-        self.add(4 * elements(sources))
+    fn vector(&mut self, names: &[String]) -> Result<DevicePtr, DeviceError> {
+        self.add(4 * self.elements(names))
     }
 
     fn made(
         &mut self,
-        _source: Source<'_>,
+        _name: &str,
         values: usize,
         _make: &dyn Fn(&[f32]) -> Vec<f32>,
     ) -> Result<DevicePtr, DeviceError> {
@@ -314,25 +290,27 @@ impl Place for Count {
 
 /// Copies to a card.
 struct Upload<'a> {
+    sizes: Sizes,
     driver: &'a mut dyn Driver,
     weights: &'a Weights,
     at: DevicePtr,
 }
 
 impl Upload<'_> {
-    fn tensor(&self, (name, shape): Source<'_>) -> Result<Tensor, DeviceError> {
+    fn tensor(&self, name: &str) -> Result<Tensor, DeviceError> {
+        let shape = self.sizes.get(name).map(Vec::as_slice).unwrap_or_default();
         self.weights.tensor(name, shape).map_err(|error| DeviceError::unfit(error.to_string()))
     }
 
-    /// Puts parts one after the other at the next aligned address.
+    /// Puts tensors one after the other at the next aligned address.
     fn put(
         &mut self,
-        sources: &[Source<'_>],
+        names: &[String],
         convert: impl Fn(&Tensor) -> Option<Vec<u8>>,
     ) -> Result<DevicePtr, DeviceError> {
         let start = self.at;
-        for &source in sources {
-            let tensor = self.tensor(source)?;
+        for name in names {
+            let tensor = self.tensor(name)?;
             let bytes = convert(&tensor);
             let bytes = bytes.as_deref().unwrap_or(tensor.data.as_slice());
             self.driver.upload(self.at, bytes)?;
@@ -356,21 +334,21 @@ impl Upload<'_> {
 }
 
 impl Place for Upload<'_> {
-    fn matrix(&mut self, sources: &[Source<'_>]) -> Result<DevicePtr, DeviceError> {
-        self.put(sources, |tensor| (tensor.dtype != Dtype::Bf16).then(|| halves(&tensor.to_f32_vec())))
+    fn matrix(&mut self, names: &[String]) -> Result<DevicePtr, DeviceError> {
+        self.put(names, |tensor| (tensor.dtype != Dtype::Bf16).then(|| halves(&tensor.to_f32_vec())))
     }
 
-    fn vector(&mut self, sources: &[Source<'_>]) -> Result<DevicePtr, DeviceError> {
-        self.put(sources, |tensor| Some(singles(&tensor.to_f32_vec())))
+    fn vector(&mut self, names: &[String]) -> Result<DevicePtr, DeviceError> {
+        self.put(names, |tensor| Some(singles(&tensor.to_f32_vec())))
     }
 
     fn made(
         &mut self,
-        source: Source<'_>,
+        name: &str,
         _values: usize,
         make: &dyn Fn(&[f32]) -> Vec<f32>,
     ) -> Result<DevicePtr, DeviceError> {
-        let tensor = self.tensor(source)?;
+        let tensor = self.tensor(name)?;
         self.put_bytes(&halves(&make(&tensor.to_f32_vec())))
     }
 

@@ -1,0 +1,127 @@
+//! The beginning of a request: its picture through the vision tower, its prompt into a cache.
+
+use kernels::cuda::abi::mask;
+use kernels::cuda::driver::{DevicePtr, DriverError};
+
+use super::executor::{Executor, words};
+use super::forward::{self, Pass, Picture};
+use super::weights::singles;
+use super::{DeviceError, Lease, plan};
+use crate::decode::Peak;
+use crate::model::ImageFeatures;
+use crate::model::image_processor::Patches;
+
+impl Executor {
+    /// Runs the vision tower.
+    pub(super) fn encode(&mut self, patches: &Patches) -> Result<ImageFeatures, DeviceError> {
+        self.land()?;
+        let v = &self.config.vision;
+        let merge = v.spatial_merge_size;
+        let grid = patches.grid;
+        let count = grid[0] * grid[1];
+        if grid[0].max(grid[1]) > self.vision.sides {
+            return Err(DeviceError::unfit(format!(
+                "the picture of {} x {} patches is too long for the card",
+                grid[0], grid[1]
+            )));
+        }
+        let (pieces, layout) = plan::vision_pieces(v, count);
+        let base = self.room(layout.bytes())?;
+        let at = |piece: usize| base.offset(piece);
+        let picture = Picture {
+            grid,
+            pixels: at(pieces.pixels),
+            packed: at(pieces.packed),
+            hidden: at(pieces.hidden),
+            x: at(pieces.x),
+            qkv: at(pieces.qkv),
+            attention: at(pieces.attention),
+            inner: at(pieces.inner),
+            merged: at(pieces.merged),
+            projected: at(pieces.projected),
+            wide: at(pieces.wide),
+            features: at(pieces.features),
+        };
+        self.driver.upload(picture.pixels, &singles(&patches.values))?;
+        for launch in forward::tower(&self.config.vision, &self.vision, &picture) {
+            self.driver.launch(&launch)?;
+        }
+        let width = self.config.vision.out_hidden_size;
+        let rows = self.floats(picture.features, count / (merge * merge) * width)?;
+        Ok(ImageFeatures { grid: grid.map(|side| side / merge), rows })
+    }
+
+    /// Runs a prompt into a cache. `ids`: `-1 - n` is row `n` of `features`. Gives the last row's arg-max, and its logits
+    /// where they are asked for.
+    pub(super) fn prefill(
+        &mut self,
+        lease: &Lease,
+        ids: &[i32],
+        positions: &[[i32; 3]],
+        features: &[f32],
+        with_logits: bool,
+    ) -> Result<(Peak, Vec<f32>), DeviceError> {
+        self.land()?;
+        let t = self.config.text.clone();
+        let rows = ids.len();
+        let (pieces, layout) = plan::prompt_pieces(&self.config, rows);
+        let base = self.room(layout.bytes())?;
+        let at = |piece: usize| base.offset(piece);
+        let pass = Pass {
+            rows,
+            window: rows,
+            mask: mask::CAUSAL,
+            chunks: 1,
+            bulk: true,
+            ids: at(pieces.ids),
+            positions: at(pieces.positions),
+            features: at(pieces.features),
+            feature_rows: features.len() / t.hidden_size,
+            hidden: at(pieces.hidden),
+            x: at(pieces.x),
+            parts: at(pieces.parts),
+            queries: at(pieces.queries),
+            attention: at(pieces.attention),
+            attention_parts: DevicePtr(0),
+            attention_weights: DevicePtr(0),
+            inner: at(pieces.inner),
+        };
+        self.driver.upload(pass.ids, &words(ids))?;
+        self.driver.upload(pass.positions, &words(positions.as_flattened()))?;
+        self.driver.upload(pass.features, &singles(features))?;
+        self.stand(lease, 0, 0, 0);
+        self.control(&[lease], 1, &[])?;
+        let mut launches = forward::decoder(&t, &self.text, self.caches, &pass);
+        let last = pass.x.offset((rows - 1) * t.hidden_size * 2);
+        let peaks = self.at(self.pieces.verify);
+        launches.extend(forward::head(&t, &self.text, last, 1, self.at(self.pieces.peak_parts), peaks));
+        let logits = self.at(self.pieces.logits);
+        if with_logits {
+            launches.push(forward::logits(&t, &self.text, last, 1, logits));
+        }
+        for launch in &launches {
+            self.driver.launch(launch)?;
+        }
+        let peak = self.peaks(peaks, 1)?[0];
+        let logits = if with_logits { self.floats(logits, t.vocab_size)? } else { Vec::new() };
+        Ok((peak, logits))
+    }
+
+    /// Buffers of so many bytes for the tower or for prefill.
+    fn room(&mut self, bytes: usize) -> Result<DevicePtr, DeviceError> {
+        if bytes > self.bulk.1 {
+            let free = self.driver.memory()?.free + self.bulk.1 as u64;
+            if bytes as u64 > free {
+                let error = DriverError::OutOfMemory { needed: bytes as u64, free };
+                return Err(DeviceError::unfit(error.to_string()));
+            }
+            // Given back first, so that there is room; what is in it is of no more use.
+            if self.bulk.1 > 0 {
+                self.driver.release(self.bulk.0)?;
+                self.bulk = (DevicePtr(0), 0);
+            }
+            self.bulk = (self.driver.alloc(bytes)?, bytes);
+        }
+        Ok(self.bulk.0)
+    }
+}
