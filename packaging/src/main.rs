@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let done = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["dist"] => dist(),
-        ["fetch-nvcc"] => root().and_then(|root| nvcc::fetch(&target(&root).join("cuda"))),
+        ["fetch-nvcc"] => root().and_then(|root| nvcc(&target(&root))),
         _ => Err(io::Error::other("usage: cargo xtask dist | fetch-nvcc")),
     };
     match done {
@@ -54,18 +54,27 @@ fn target(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// Builds the program as released and packs it; gives the archive.
+/// The compiler of the CUDA kernels: the one that is named, or fetched.
+fn nvcc(target: &Path) -> io::Result<PathBuf> {
+    match env::var_os(nvcc::VARIABLE) {
+        Some(named) => Ok(named.into()),
+        None => nvcc::fetch(&target.join("cuda")),
+    }
+}
+
+/// Builds the program as released and packs it; gives the archive. With the CUDA decoder where there are NVIDIA cards: the
+/// program needs no more than their driver, and starts without it.
 fn dist() -> io::Result<PathBuf> {
     let root = root()?;
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--release", "--locked", "--package", "gravityocr"])
-        .current_dir(&root)
-        .status()?;
-    if !built.success() {
+    let target = target(&root);
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--release", "--locked", "--package", "gravityocr"]).current_dir(&root);
+    if !cfg!(target_os = "macos") {
+        cargo.args(["--features", "cuda"]).env(nvcc::VARIABLE, nvcc(&target)?);
+    }
+    if !cargo.status()?.success() {
         return Err(io::Error::other("the program could not be built"));
     }
-    let target = target(&root);
     let program = target.join("release").join(format!("gravityocr{}", env::consts::EXE_SUFFIX));
     pack(&root, &program, &target.join("dist"))
 }

@@ -6,6 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The variable that names the compiler for the build.
+pub(crate) const VARIABLE: &str = "GRAVITYOCR_NVCC";
+
 /// The compiler, what it calls, and the headers that it includes.
 const WHEELS: [&str; 5] =
     ["nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-crt", "nvidia-cuda-runtime", "nvidia-cuda-cccl"];
