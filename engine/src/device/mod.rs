@@ -201,7 +201,10 @@ impl DeviceModel {
 
     /// Runs something on the driver between two requests, for measurements.
     pub fn with_driver<T>(&self, run: impl FnOnce(&mut dyn Driver) -> T) -> T {
-        run(self.executor().driver.as_mut())
+        let mut executor = self.executor();
+        // Its copy has to be over before another begins. A fault shows to who asks for what is under way.
+        let _ = executor.guarded(Executor::land);
+        run(executor.driver.as_mut())
     }
 
     /// Runs the vision tower and the merger.
