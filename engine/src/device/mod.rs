@@ -1,5 +1,9 @@
-//! The model on a card: weights, buffers, forwards and sessions over the narrow CUDA driver seam. Nothing above the
-//! decoding seam knows of it.
+//! The model on a card, over the narrow CUDA driver seam. Nothing above the decoding seam knows of it.
+//!
+//! A request is a [`DeviceSession`] on a thread of its own (`session`). What it asks for is gathered with what others ask
+//! for (`batch`) and done by the one `executor`: pictures and prompts by themselves (`prompt`), rounds together and one
+//! ahead (`rounds`, with drafts of the length that pays: `drafting`). A forward is a list of launches (`forward`), played
+//! as a graph when it comes again (`graphs`), on memory that is planned beforehand (`plan`, `pool`, `weights`).
 
 mod batch;
 mod choice;
@@ -129,15 +133,6 @@ impl DeviceModel {
     /// # Errors
     /// Why the card cannot be used: no driver, too old, too little memory, a model that the kernels cannot run.
     pub fn open(ordinal: usize, checkpoint: &Checkpoint) -> Result<Self, DeviceError> {
-        if let Some(drafter) = checkpoint.drafter()
-            && drafter.block >= MAX_WINDOW
-        {
-            let most = MAX_WINDOW - 1;
-            return Err(DeviceError::unfit(format!(
-                "the card drafts {most} tokens at most, this checkpoint {}",
-                drafter.block
-            )));
-        }
         Self::on(kernels::cuda::open(ordinal)?, &checkpoint.config, &checkpoint.weights, &checkpoint.end_tokens)
     }
 

@@ -120,7 +120,8 @@ impl Executor {
     fn take_off(&mut self, batch: &[Work], drafter: Option<Drafter>) -> Result<(), DeviceError> {
         let (kind, window, tokens) = match drafter {
             Some(Drafter { block, mask }) => {
-                let length = self.rounds.drafting.length(block, self.bucket(batch.len()));
+                let most = block.min(abi::MAX_WINDOW - 1);
+                let length = self.rounds.drafting.length(most, self.bucket(batch.len()));
                 (Kind::Round(mask), length + 1, length + 2) // the boundary, then a window after it
             }
             None => (Kind::Token, 1, 1),

@@ -185,6 +185,21 @@ fn a_crowd_reads_what_each_reads_alone_with_shorter_drafts() {
     assert!(drafts.iter().all(|length| [32, 24, 16, 8].contains(length)), "{drafts:?}");
 }
 
+/// A block that is larger than the card's windows is drafted in part.
+#[test]
+fn a_large_block_is_cut_to_the_window() {
+    if !available() {
+        return;
+    }
+    let card = Card::new(6, 1, &[]);
+    let prompt = [1, 2, 3];
+    let limits = Limits { max_tokens: 12, end_tokens: &[], cancel: &NEVER };
+    let drafter = Some(card.drafter(64));
+    let spec = decode(&mut card.session(&prompt), Decode::SPEC, drafter, None, &limits, &mut ()).unwrap();
+    assert_eq!(spec.tokens, card.tokens(&prompt, Decode::Ar, 64, 12));
+    assert!(spec.rounds[1..].iter().all(|round| round.draft.len() == 39));
+}
+
 /// A request whose room is used up hears it; those in its batch go on.
 #[test]
 fn a_request_without_room_does_not_harm_the_others() {
