@@ -5,7 +5,7 @@ use kernels::cuda::driver::{DevicePtr, Driver, DriverError, Event};
 
 use super::forward::{self, Caches, Pass};
 use super::graphs::{Graphs, Key, Kind, Node};
-use super::plan::{self, ENDS, Plan, WindowPieces, chunk_bucket};
+use super::plan::{self, ENDS, Plan, WindowPieces, chunk_bucket, sequence_bucket};
 use super::pool::Pool;
 use super::rounds::{Answer, Rounds};
 use super::weights::{self, TextWeights, VisionWeights};
@@ -214,7 +214,7 @@ impl Executor {
 
     /// Sequences of a launch that serves so many requests: few sizes, so that few graphs serve all.
     pub(super) fn bucket(&self, requests: usize) -> usize {
-        requests.next_power_of_two().min(self.slots.len())
+        sequence_bucket(requests).min(self.slots.len())
     }
 
     /// Tokens that a request's cache holds.

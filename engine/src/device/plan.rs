@@ -210,6 +210,14 @@ pub(super) fn chunk_bucket(keys: usize) -> usize {
     launch::chunks(keys).next_power_of_two().max(2)
 }
 
+/// Sequences of a launch that serves so many requests: a power of two or three quarters of one, so that few graphs serve
+/// all and few rows are idle.
+pub(super) fn sequence_bucket(requests: usize) -> usize {
+    let power = requests.next_power_of_two();
+    let between = power / 4 * 3;
+    if requests <= between { between } else { power }
+}
+
 pieces! {
     /// Offsets of the vision tower's buffers.
     VisionPieces { pixels, packed, hidden, x, qkv, attention, inner, merged, projected, wide, features, }
@@ -259,4 +267,20 @@ pub(super) fn prompt_pieces(config: &ModelConfig, tokens: usize) -> (PromptPiece
         inner: layout.add("MLP rows", tokens * t.intermediate_size * 2),
     };
     (pieces, layout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_sizes_serve_all_batches() {
+        let buckets: Vec<usize> = (1..=16).map(sequence_bucket).collect();
+        assert_eq!(buckets, [1, 2, 3, 4, 6, 6, 8, 8, 12, 12, 12, 12, 16, 16, 16, 16]);
+    }
+
+    #[test]
+    fn attention_over_any_cache_is_cut_into_parts() {
+        assert_eq!([1, 64, 128, 129, 513].map(chunk_bucket), [2, 2, 2, 4, 16]);
+    }
 }

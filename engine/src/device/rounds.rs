@@ -94,7 +94,8 @@ impl Work {
 }
 
 impl Executor {
-    /// The rounds of several requests that draft alike, or their next tokens; none for a request that is to ask again. `more`: other work waits.
+    /// The rounds of several requests that draft alike, or their next tokens; none for a request that is to ask again.
+    /// `more`: other work waits.
     pub(super) fn rounds(
         &mut self,
         batch: &[Work],
