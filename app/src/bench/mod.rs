@@ -13,7 +13,7 @@ use engine::region::Rect;
 use engine::worker::Source;
 
 pub(crate) use spread::Spread;
-use stage::{Spec, Stage, Stages};
+use stage::{Spec, Stage, Stages, Together};
 use ways::Way;
 
 use crate::Exit;
@@ -26,18 +26,28 @@ use crate::reader::EngineReader;
 const SAMPLE: &[u8] = include_bytes!("../../../assets/samples/gravity-sample.pdf");
 /// On what the stages are timed when nothing is named: 800 x 300 pixels of the sample's first page.
 const CROP: Rect = Rect { x0: 140, y0: 300, x1: 940, y1: 600 };
+
 /// Tokens that random weights decode in each way: their answers do not end by themselves.
-const RANDOM_TOKENS: usize = 16;
+fn random_tokens(device: Device) -> usize {
+    match device {
+        Device::Cpu => 16,
+        Device::Cuda(_) => 256,
+    }
+}
 
 /// Everything that was measured.
 #[derive(Debug)]
 pub(crate) struct Measured {
     facts: Facts,
-    /// Where the requests were read. The stages and the ceilings are the processor's: on a card there are none.
+    /// Where everything was measured.
     device: Device,
     runs: u32,
     requests: Vec<RequestSize>,
     stages: Stages,
+    /// Rounds of 1, 2, 4, ... requests at once; none on the processor.
+    side_by_side: Vec<Together>,
+    /// Why a card started its kernels one by one.
+    no_graphs: Option<String>,
     ceilings: Machine,
     /// What drafting gives; `None` where the checkpoint does not draft or it was not asked for.
     spec: Option<Spec>,
@@ -46,20 +56,22 @@ pub(crate) struct Measured {
     peak_memory: Option<u64>,
 }
 
-/// What this machine can do at best.
+/// What the device can do at best.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Machine {
-    /// Reading memory, GB/s.
+    /// Reading memory, GB/s; not measured on a card.
     read: Spread,
     /// Copying memory, GB/s read and written.
     copy: Spread,
-    /// A large matrix product, GFLOP/s.
+    /// A large matrix product, GFLOP/s, and its rows, inner size and columns.
     product: Spread,
+    product_sizes: [usize; 3],
 }
 
 impl Machine {
     fn of(ceilings: Ceilings) -> Self {
-        Self { read: Spread::of(ceilings.read), copy: Spread::of(ceilings.copy), product: Spread::of(ceilings.product) }
+        let Ceilings { read, copy, product, product_sizes } = ceilings;
+        Self { read: Spread::of(read), copy: Spread::of(copy), product: Spread::of(product), product_sizes }
     }
 }
 
@@ -73,8 +85,22 @@ impl Measured {
     fn ar_rate(&self) -> Spread {
         match self.way("ar") {
             Some(way) => way.rate,
-            None => self.stages.ar.per_second(1.0),
+            None => self.stages.ar_ms().per_second(1.0),
         }
+    }
+
+    /// The fastest that memory was moved, and how: read on the processor, copied on a card.
+    fn memory(&self) -> (&'static str, &Spread) {
+        match self.device {
+            Device::Cpu => ("read", &self.ceilings.read),
+            Device::Cuda(_) => ("copy", &self.ceilings.copy),
+        }
+    }
+
+    /// Tokens per second of requests side by side, where it is known how many drafts a round accepts.
+    fn together_rate(&self, together: &Together) -> Spread {
+        let accepted = self.spec.and_then(|spec| spec.accepted);
+        accepted.map(|accepted| together.rate(accepted)).unwrap_or_default()
     }
 
     fn way(&self, name: &str) -> Option<&Way> {
@@ -127,20 +153,19 @@ fn measure(args: &Bench, interrupt: &Interrupt) -> Result<Measured, Fault> {
     let rig = Rig::open(&args.model.options()).map_err(sentence)?;
     let facts = rig.facts().clone();
     check(args, &facts)?;
-    let on_card = args.model.device != Device::Cpu;
     let pictures = pictures(args)?;
-    let timed = match on_card {
-        true => Default::default(),
-        false => rig.stages(&pictures, args.runs, cancel).map_err(sentence)?,
+    let timed = rig.stages(&pictures, args.runs, cancel).map_err(sentence)?;
+    let side_by_side = match pictures.first() {
+        Some(picture) => rig.side_by_side(picture, args.runs, cancel).map_err(sentence)?,
+        None => Vec::new(),
     };
+    let no_graphs = rig.why_no_graphs();
 
     let ways = compare(args, rig, &pictures, interrupt)?;
     // The ceilings take memory of their own, which is not the model's.
     let peak_memory = peak_memory();
-    let ceilings = match on_card {
-        true => Machine::default(),
-        false => Machine::of(Ceilings::measure(facts.threads, facts.format, args.runs, cancel).map_err(sentence)?),
-    };
+    let device = args.model.device;
+    let ceilings = Ceilings::measure(device, facts.threads, facts.format, args.runs, cancel).map_err(sentence)?;
 
     let stages = Stages::of(&timed, facts.bytes_per_weight);
     let spec = match args.assume_accepted {
@@ -151,8 +176,10 @@ fn measure(args: &Bench, interrupt: &Interrupt) -> Result<Measured, Fault> {
         runs: args.runs,
         requests: timed.requests,
         stages,
-        ceilings,
-        device: args.model.device,
+        side_by_side: side_by_side.into_iter().map(Together::of).collect(),
+        no_graphs,
+        ceilings: Machine::of(ceilings),
+        device,
         spec,
         ways,
         peak_memory,
@@ -165,7 +192,7 @@ fn compare(args: &Bench, rig: Rig, pictures: &[Picture], interrupt: &Interrupt) 
     let decode = ways_to_compare(args, rig.facts());
     match pictures.first() {
         Some(picture) if !decode.is_empty() && rig.facts().random_weights => {
-            ways::of_request(picture, &decode, RANDOM_TOKENS, args.runs, &rig, interrupt)
+            ways::of_request(picture, &decode, random_tokens(args.model.device), args.runs, &rig, interrupt)
         }
         Some(_) if !decode.is_empty() => {
             drop(rig);
@@ -182,10 +209,6 @@ fn compare(args: &Bench, rig: Rig, pictures: &[Picture], interrupt: &Interrupt) 
 /// What can only be told once the checkpoint is known.
 fn check(args: &Bench, facts: &Facts) -> Result<(), Fault> {
     let drafts = args.assume_accepted.is_some() || args.decode.iter().any(|&decode| decode != DecodeArg::Ar);
-    if args.model.device != Device::Cpu && (args.assume_accepted.is_some() || facts.random_weights) {
-        let sentence = "on a card bench reads documents only: it takes no --assume-accepted and no random weights";
-        return Err(Fault::Usage(sentence.to_owned()));
-    }
     match (&facts.only_ar, facts.block, args.assume_accepted) {
         (Some(reason), ..) if drafts => Err(Fault::Usage(format!("{reason}; only autoregressive decoding is offered"))),
         (_, Some(block), Some(accepted)) if accepted > block as f64 => {
@@ -229,6 +252,10 @@ fn peak_memory() -> Option<u64> {
 
 #[cfg(test)]
 mod testing {
+    #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
+    use engine::device::Plan;
+    use engine::measure::Card;
+
     use super::*;
     use crate::tally::Tally;
 
@@ -266,15 +293,50 @@ mod testing {
                 bytes_per_weight: 2.0,
                 weight_bytes: 2e6,
                 load_seconds: 0.5,
+                card: None,
             },
             device: Device::Cpu,
             runs: 3,
             requests: vec![RequestSize { width: 800, height: 300, patches: 1276, prompt_tokens: 330 }],
             stages: Stages { ar: Stage { ms: some, gigabytes: some, gigaflop: some }, ..Stages::default() },
-            ceilings: Machine { read: twice, copy: twice, product: Spread { median: 8.0, ..twice } },
+            side_by_side: Vec::new(),
+            no_graphs: None,
+            ceilings: Machine {
+                read: twice,
+                copy: twice,
+                product: Spread { median: 8.0, ..twice },
+                product_sizes: [512, 4096, 4096],
+            },
             spec: None,
             ways: vec![way],
             peak_memory: None,
+        }
+    }
+
+    /// The same on a card, with tokens and rounds as decoding waits for them, two requests side by side and a driver that makes no graphs.
+    pub(super) fn on_card() -> Measured {
+        let cpu = measured();
+        let config = engine::checkpoint::Checkpoint::bundled().unwrap().config;
+        let plan =
+            Plan { weights: 1_800_000_000, cache: 2_150_000_000, bulk: 230_000_000, ..Plan::fitting(&config, 0) };
+        let card = Card { name: "NVIDIA H200".to_owned(), capability: (9, 0), memory: 150_754_820_096, plan };
+        let ms = |median| Spread { median, min: median, max: 2.0 * median, count: 3 };
+        let stage = |median| Stage { ms: ms(median), ..cpu.stages.ar };
+        Measured {
+            facts: Facts { kernel: "cuda", weight_bytes: 1.8e9, card: Some(card), ..cpu.facts },
+            device: Device::Cuda(1),
+            stages: Stages {
+                token: stage(1.0),
+                round: stage(4.0),
+                round_draft: stage(1.5),
+                round_verify: stage(2.0),
+                ..cpu.stages
+            },
+            side_by_side: vec![Together { requests: 1, ms: ms(4.0) }, Together { requests: 2, ms: ms(5.0) }],
+            no_graphs: Some("operation not permitted".to_owned()),
+            ceilings: Machine { read: Spread::default(), copy: ms(8.0), ..cpu.ceilings },
+            spec: Some(Spec { rate: ms(4500.0), tpf: Some(9.0), accepted: Some(16.0), assumed: true }),
+            ..cpu
         }
     }
 }

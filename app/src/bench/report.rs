@@ -3,10 +3,10 @@
 //! Medians stand under their own name, minimum and maximum beside them as `min_...` and `max_...`. MB and GB are powers of
 //! ten.
 
-use engine::device::Device;
+use engine::measure::Card;
 use serde_json::{Map, Value, json};
 
-use super::{Measured, Spread, Stage, Way};
+use super::{Measured, Spread, Stage, Together, Way};
 
 /// The report, with a line break at its end.
 pub(super) fn json(measured: &Measured) -> String {
@@ -15,16 +15,15 @@ pub(super) fn json(measured: &Measured) -> String {
     let mut put = |key: &str, value: Value| drop(report.insert(key.to_owned(), value));
 
     put("checkpoint", json!(facts.checkpoint));
-    let on_card = measured.device != Device::Cpu;
     put("device", json!(measured.device.to_string()));
     put("kernel", json!(facts.kernel));
     put("threads", json!(facts.threads));
-    put("weights", json!(if on_card { "bf16" } else { facts.format_name() }));
+    put("weights", json!(facts.format_name()));
     put("synthetic", json!(measured.is_synthetic()));
     put("random_weights", json!(facts.random_weights));
     put("runs", json!(measured.runs));
-    put("load_s", json!((!on_card).then_some(facts.load_seconds)));
-    put("weights_mb", json!((!on_card).then_some(facts.weight_bytes / 1e6)));
+    put("load_s", json!(facts.load_seconds));
+    put("weights_mb", json!(facts.weight_bytes / 1e6));
     put("peak_rss_mb", json!(measured.peak_memory.map(|bytes| bytes as f64 / 1e6)));
 
     let request = measured.requests.first();
@@ -57,8 +56,12 @@ pub(super) fn json(measured: &Measured) -> String {
     let mut machine = spread("read_gb_per_s", &ceilings.read);
     machine.extend(spread("copy_gb_per_s", &ceilings.copy));
     machine.extend(spread("product_gflop_per_s", &ceilings.product));
-    machine.insert("product".to_owned(), json!(engine::measure::Ceilings::PRODUCT));
+    machine.insert("product".to_owned(), json!(ceilings.product_sizes));
     put("ceilings", Value::Object(machine));
+    if let Some(card) = &facts.card {
+        put("card", card_json(measured, card));
+        put("side_by_side", measured.side_by_side.iter().map(|together| together_json(measured, together)).collect());
+    }
     put("ways", measured.ways.iter().map(way_json).collect());
     format!("{:#}\n", Value::Object(report))
 }
@@ -67,9 +70,36 @@ fn stage_json(measured: &Measured, stage: &Stage) -> Map<String, Value> {
     let mut object = spread("ms", &stage.ms);
     object.extend(spread("gb_per_s", &stage.gigabytes));
     object.extend(spread("gflop_per_s", &stage.gigaflop));
-    object.insert("of_read".to_owned(), json!(stage.gigabytes.share(&measured.ceilings.read)));
+    let (moved, ceiling) = measured.memory();
+    object.insert(format!("of_{moved}"), json!(stage.gigabytes.share(ceiling)));
     object.insert("of_product".to_owned(), json!(stage.gigaflop.share(&measured.ceilings.product)));
     object
+}
+
+fn card_json(measured: &Measured, card: &Card) -> Value {
+    let megabytes = |bytes: usize| bytes as f64 / 1e6;
+    let plan = &card.plan;
+    json!({
+        "name": card.name,
+        "compute_capability": [card.capability.0, card.capability.1],
+        "memory_mb": card.memory as f64 / 1e6,
+        "taken_mb": {
+            "all": megabytes(plan.bytes()),
+            "weights": megabytes(plan.weights),
+            "caches": megabytes(plan.cache),
+            "windows": megabytes(plan.window.bytes()),
+            "vision_and_prefill": megabytes(plan.bulk),
+        },
+        "requests_side_by_side": plan.extent.sequences,
+        "no_graphs": measured.no_graphs,
+    })
+}
+
+fn together_json(measured: &Measured, together: &Together) -> Value {
+    let mut object = spread("round_ms", &together.ms);
+    object.insert("requests".to_owned(), json!(together.requests));
+    object.extend(spread("tokens_per_s", &measured.together_rate(together)));
+    Value::Object(object)
 }
 
 /// The median under `key`, minimum and maximum beside it.
@@ -109,7 +139,7 @@ fn way_json(way: &Way) -> Value {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
-    use super::super::testing::measured;
+    use super::super::testing::{measured, on_card};
     use super::*;
 
     #[test]
@@ -133,5 +163,35 @@ mod tests {
         assert_eq!((&ar["tokens_per_s"], &ar["max_tokens_per_s"]), (&json!(500.0), &json!(1000.0)));
         assert_eq!(ar["of_read"], 0.5);
         assert_eq!(value["ceilings"]["read_gb_per_s"], 4.0);
+    }
+    #[test]
+    fn the_shares_of_a_card_are_of_its_copies() {
+        let value: Value = serde_json::from_str(&json(&on_card())).unwrap();
+        assert_eq!(
+            (&value["device"], &value["kernel"], &value["weights"]),
+            (&"cuda:1".into(), &"cuda".into(), &"bf16".into())
+        );
+        // 2 GB/s of 8.
+        assert_eq!((&value["ar"]["of_copy"], value["ar"].get("of_read")), (&json!(0.25), None));
+        assert_eq!(value["ceilings"]["read_gb_per_s"], Value::Null);
+        assert_eq!((&value["round"]["ms"], &value["round_verify"]["ms"]), (&json!(4.0), &json!(2.0)));
+        // A token a millisecond, as decoding waits for it.
+        assert_eq!((&value["token"]["ms"], &value["ar"]["tokens_per_s"]), (&json!(1.0), &json!(1000.0)));
+        let card = &value["card"];
+        assert_eq!((&card["name"], &card["compute_capability"]), (&"NVIDIA H200".into(), &json!([9, 0])));
+        assert_eq!((&card["taken_mb"]["weights"], &card["taken_mb"]["caches"]), (&json!(1800.0), &json!(2150.0)));
+        assert_eq!(card["no_graphs"], "operation not permitted");
+        // Two requests, 16 accepted and two more tokens each, in 5 ms.
+        let two = &value["side_by_side"][1];
+        assert_eq!((&two["requests"], &two["round_ms"]), (&json!(2), &json!(5.0)));
+        assert!((two["tokens_per_s"].as_f64().unwrap() - 7200.0).abs() < 1e-6, "{two}");
+    }
+
+    #[test]
+    fn the_processor_has_no_keys_of_cards() {
+        let value: Value = serde_json::from_str(&json(&measured())).unwrap();
+        for key in ["card", "side_by_side", "token", "round", "round_draft"] {
+            assert_eq!(value.get(key), None, "{key}");
+        }
     }
 }

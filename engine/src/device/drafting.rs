@@ -17,6 +17,8 @@ pub(super) struct Drafting {
     accepted: [f64; MAX_WINDOW],
     /// Milliseconds of a round by its rows, all sequences together.
     times: BTreeMap<usize, f64>,
+    /// Whether the whole block is drafted whatever was learnt.
+    whole: bool,
 }
 
 /// Offers of the first draft that are remembered, about.
@@ -29,14 +31,19 @@ const ADVANTAGE: f64 = 1.05;
 impl Drafting {
     pub(super) fn new() -> Self {
         // As if one draft of each had been accepted: long drafts are tried first.
-        Self { offered: [1.0; MAX_WINDOW], accepted: [1.0; MAX_WINDOW], times: BTreeMap::new() }
+        Self { offered: [1.0; MAX_WINDOW], accepted: [1.0; MAX_WINDOW], times: BTreeMap::new(), whole: false }
+    }
+
+    /// From now on drafts the whole block.
+    pub(super) fn keep_whole(&mut self) {
+        self.whole = true;
     }
 
     /// How many tokens, of at most `most`, each of so many sequences is to draft.
     pub(super) fn length(&self, most: usize, sequences: usize) -> usize {
         let rate = |length: usize| Some(self.committed(length) / self.milliseconds(sequences * (length + 1))?);
         // What never ran at full length is tried at full length.
-        let Some(full) = rate(most) else { return most };
+        let Some(full) = rate(most).filter(|_| !self.whole) else { return most };
         let promising = lengths(most).filter_map(|length| Some((rate(length)?, length)));
         promising.fold((full * ADVANTAGE, most), |best, one| if one.0 > best.0 { one } else { best }).1
     }
@@ -113,6 +120,9 @@ mod tests {
     fn drafts_are_shortened_where_rows_cost_and_bring_nothing() {
         // Six drafts stand: eight drafted bring all of that, for 72 rows instead of 264.
         assert_eq!(learnt(6, 1.0, 8.0).length(32, 8), 8);
+        let mut whole = learnt(6, 1.0, 8.0);
+        whole.keep_whole();
+        assert_eq!(whole.length(32, 8), 32, "unless whole blocks are measured");
         assert_eq!(learnt(14, 1.0, 3.0).length(32, 8), 16);
         // Rows are free: the bound is memory.
         assert_eq!(learnt(6, 1.0, 1.0).length(32, 8), 32);

@@ -194,6 +194,11 @@ impl DeviceModel {
         self.executor().refusal().map(ToString::to_string)
     }
 
+    /// Drafts whole blocks from now on, whatever they cost and bring, for measurements.
+    pub fn keep_drafts_whole(&self) {
+        self.executor().rounds.keep_drafts_whole();
+    }
+
     /// Runs something on the driver between two requests, for measurements.
     pub fn with_driver<T>(&self, run: impl FnOnce(&mut dyn Driver) -> T) -> T {
         let mut executor = self.executor();

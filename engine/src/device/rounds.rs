@@ -49,6 +49,11 @@ impl Rounds {
         Self { flight: None, ready: (0..slots).map(|_| None).collect(), drafting: Drafting::new() }
     }
 
+    /// Drafts whole blocks from now on.
+    pub(super) fn keep_drafts_whole(&mut self) {
+        self.drafting.keep_whole();
+    }
+
     /// Forgets a slot's request.
     pub(super) fn forget(&mut self, slot: usize) {
         if let Some(ready) = self.ready.get_mut(slot) {

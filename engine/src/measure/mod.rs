@@ -1,15 +1,19 @@
-//! Times of the stages of one request on the processor, and what they could be at best on this machine.
+//! Times of the stages of one request on the processor or on a card, and what they could be at best there.
 //!
 //! A checkpoint is measured on real requests. A folder with only a configuration is measured with random weights of its
 //! sizes: times are those of a checkpoint of this size, texts and acceptance mean nothing.
 
 mod ceiling;
+mod machine;
 mod stages;
 mod subject;
+mod together;
 mod work;
 
 pub use ceiling::Ceilings;
+pub use machine::Card;
 pub use stages::{RequestSize, Sample, Stages};
+pub use together::Together;
 pub use work::{Work, decoder, vision};
 
 /// Number format in which products see weights.
@@ -19,16 +23,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use image::RgbImage;
-use kernels::Kernel;
+use kernels::cuda;
+use kernels::cuda::driver::DriverError;
 
 use crate::checkpoint::CheckpointError;
-use crate::decode::{Decode, Limits, Mask, Stop, TargetError, decode};
+use crate::decode::{Decode, Drafter, Limits, Stop, TargetError, decode};
+use crate::device::{Device, DeviceError};
 use crate::document::{Document, DocumentError, OpenOptions};
-use crate::model::Model;
 use crate::model::image_processor::{ImageError, ImageProcessor, Patches};
 use crate::page::{Reading, Status, Timings};
 use crate::region::{Rect, Task};
 use crate::worker::{EngineError, EngineOptions, Source, thread_pool};
+use machine::Machine;
 use subject::Subject;
 
 /// Why nothing was measured; displays as one sentence.
@@ -40,6 +46,20 @@ pub enum MeasureError {
     /// The threads cannot be had.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The model does not get onto the card.
+    #[error("{device} cannot be used: {reason}, so nothing was measured")]
+    Unusable {
+        /// The card.
+        device: Device,
+        /// Why.
+        reason: DeviceError,
+    },
+    /// A picture does not fit the card, or the card failed.
+    #[error(transparent)]
+    Card(#[from] DeviceError),
+    /// The card's driver failed.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
     /// A picture cannot be opened.
     #[error(transparent)]
     Document(#[from] DocumentError),
@@ -105,6 +125,8 @@ pub struct Facts {
     pub weight_bytes: f64,
     /// Seconds from opening the folder to a model that can run.
     pub load_seconds: f64,
+    /// The card that it runs on; `None` for the processor.
+    pub card: Option<Card>,
 }
 
 impl Facts {
@@ -123,7 +145,8 @@ pub struct Bench {
     facts: Facts,
     subject: Subject,
     processor: ImageProcessor,
-    model: Model,
+    machine: Machine,
+    drafter: Option<Drafter>,
     pool: rayon::ThreadPool,
 }
 
@@ -135,38 +158,46 @@ struct Prepared {
 }
 
 impl Bench {
-    /// Loads what the options name, onto the processor whatever device they name. A folder with a configuration and no weights gets random ones.
+    /// Loads what the options name, onto the device they name. A folder with a configuration and no weights gets random
+    /// ones.
+    ///
+    /// # Errors
+    /// A checkpoint or a card that cannot be used; the processor does not stand in for a card.
     pub fn open(options: &EngineOptions) -> Result<Self, MeasureError> {
+        match options.device {
+            Device::Cpu => Self::load(options, |subject| Machine::processor(subject, options.weights)),
+            Device::Cuda(ordinal) => {
+                let driver = cuda::open(ordinal).map_err(|error| unusable(options.device, error.into()))?;
+                Self::load(options, |subject| Machine::card(subject, options.device, driver))
+            }
+        }
+    }
+
+    fn load(
+        options: &EngineOptions,
+        onto_machine: impl FnOnce(&Subject) -> Result<Machine, MeasureError> + Send,
+    ) -> Result<Self, MeasureError> {
         kernels::memory::limit_heaps();
         let pool = thread_pool(options.threads)?;
-        let kernel = Kernel::best();
         let start = Instant::now();
         let subject = Subject::open(&options.checkpoint)?;
-        let config = subject.config();
-        let stored = subject.stored_format();
-        let format = options.weights.of(stored);
-        // The only place here that makes a model. Quantised weights take a byte each and their scales; others stay.
-        let model = pool.install(|| {
-            let weights = subject.weights(if format == Format::Int8 { 1.1 } else { stored.size() as f64 })?;
-            Model::from_weights(config, &weights, kernel, format)
-        })?;
-        let bytes_per_weight = model.decoder_bytes() as f64 / work::decoder(config, 1, 0, Mask::Causal, 1).weights;
-        // The embedding is a table and never quantised.
-        let embedding = (config.text.vocab_size * config.text.hidden_size) as f64;
-        let others = config.weight_count() as f64 - embedding;
+        let machine = pool.install(|| onto_machine(&subject))?;
+        let drafter = machine.drafter(&subject);
         let facts = Facts {
             checkpoint: subject.name().to_owned(),
             random_weights: matches!(subject, Subject::Synthetic(_)),
             only_ar: subject.only_ar(),
-            block: subject.drafter().map(|drafter| drafter.block),
-            kernel: kernel.name(),
+            block: drafter.map(|drafter| drafter.block),
+            kernel: machine.kernel(),
             threads: pool.current_num_threads(),
-            format,
-            bytes_per_weight,
-            weight_bytes: embedding * stored.size() as f64 + others * bytes_per_weight,
+            format: machine.format(),
+            bytes_per_weight: machine.bytes_per_weight(subject.config()),
+            weight_bytes: machine.weight_bytes(&subject),
             load_seconds: start.elapsed().as_secs_f64(),
+            card: machine.as_card(),
         };
-        Ok(Self { facts, processor: ImageProcessor::new(subject.processor().clone()), subject, model, pool })
+        let processor = ImageProcessor::new(subject.processor().clone());
+        Ok(Self { facts, processor, subject, machine, drafter, pool })
     }
 
     /// What is measured.
@@ -178,18 +209,12 @@ impl Bench {
     /// line of it for a checkpoint that reads lines. The stages take turns, so that a busy machine slows all alike.
     pub fn stages(&self, pictures: &[Picture], runs: u32, cancel: &AtomicBool) -> Result<Stages, MeasureError> {
         let requests: Vec<Prepared> = pictures.iter().map(|picture| self.prepare(picture)).collect::<Result<_, _>>()?;
+        let config = self.subject.config();
         self.pool.install(|| {
             let mut stages = Stages::default();
             for run in 0..=runs {
                 for request in &requests {
-                    stages::run(
-                        &self.model,
-                        self.subject.config(),
-                        request,
-                        self.subject.drafter(),
-                        cancel,
-                        &mut stages,
-                    )?;
+                    stages::run(&self.machine, config, request, self.drafter, cancel, &mut stages)?;
                 }
                 if run == 0 {
                     stages =
@@ -198,6 +223,38 @@ impl Bench {
             }
             Ok(stages)
         })
+    }
+
+    /// Times rounds of 1, 2, 4, ... equal requests side by side, as many as the card has room for, `runs` times after a
+    /// warm-up. Nothing where the checkpoint does not draft, nor on the processor, which reads its requests one by one.
+    pub fn side_by_side(
+        &self,
+        picture: &Picture,
+        runs: u32,
+        cancel: &AtomicBool,
+    ) -> Result<Vec<Together>, MeasureError> {
+        let (Some(drafter), Machine::Card(_)) = (self.drafter, &self.machine) else { return Ok(Vec::new()) };
+        let request = self.prepare(picture)?;
+        let image = self.machine.encode_image(&request.patches)?;
+        let most = self.machine.side_by_side(request.prompt.len() + together::tokens(drafter));
+        let doubled = std::iter::successors(Some(1), |requests| Some(2 * requests));
+        let measured = doubled.take_while(|&requests| requests <= most).map(|requests| {
+            let mut round_ms = Vec::new();
+            for run in 0..=runs {
+                go_on(cancel)?;
+                let ms = together::run(&self.machine, &request, &image, drafter, requests)?;
+                if run > 0 {
+                    round_ms.push(ms);
+                }
+            }
+            Ok(Together { requests, round_ms })
+        });
+        measured.collect()
+    }
+
+    /// Why each kernel was started by itself, in a card's words; `None` where graphs were made, and on the processor.
+    pub fn why_no_graphs(&self) -> Option<String> {
+        self.machine.why_no_graphs()
     }
 
     /// Decodes one request, up to `max_tokens` tokens, `runs` times in each of the `ways`; a list of readings for each
@@ -214,14 +271,14 @@ impl Bench {
         self.pool.install(|| {
             go_on(cancel)?;
             let start = Instant::now();
-            let image = self.model.encode_image(&request.patches);
+            let image = self.machine.encode_image(&request.patches)?;
             let vision_ms = milliseconds(start);
             let mut readings: Vec<Vec<Reading>> = ways.iter().map(|_| Vec::new()).collect();
             for _ in 0..runs {
                 for (readings, &way) in readings.iter_mut().zip(ways) {
                     let limits = Limits { max_tokens, end_tokens: self.subject.end_tokens(), cancel };
-                    let mut session = self.model.session(&request.prompt, &image);
-                    let decoded = decode(&mut session, way, self.subject.drafter(), None, &limits, &mut ())?;
+                    let mut session = self.machine.session(&request.prompt, &image, max_tokens)?;
+                    let decoded = decode(session.as_mut(), way, self.drafter, None, &limits, &mut ())?;
                     go_on(cancel)?;
                     let total = |ms: fn(&crate::decode::Round) -> f64| decoded.rounds.iter().map(ms).sum();
                     readings.push(Reading {
@@ -258,6 +315,10 @@ impl Bench {
         };
         Ok(Prepared { size, patches, prompt })
     }
+}
+
+fn unusable(device: Device, reason: DeviceError) -> MeasureError {
+    MeasureError::Unusable { device, reason }
 }
 
 /// Asked before every forward.

@@ -1,16 +1,17 @@
-//! The stages of one request: vision, prefill, an AR forward, a draft and a verify forward after the prompt.
+//! The stages of one request: vision, prefill, then after the prompt an AR forward, a draft and a verify forward; and
+//! tokens and rounds as decoding waits for them where the machine does them by itself, one ahead.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use super::machine::Machine;
 use super::work::{self, Work};
 use super::{MeasureError, Prepared, go_on, milliseconds};
 use crate::checkpoint::ModelConfig;
-use crate::decode::{Drafter, Mask, Target};
-use crate::model::Model;
+use crate::decode::{Drafter, Fused, Mask, Target, TargetError};
 
-/// How often the short stages are timed after each prefill.
-const FORWARDS: usize = 3;
+/// How often each short stage is timed after a prefill.
+const STEPS: usize = 3;
 
 /// One timed forward.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +35,7 @@ pub struct RequestSize {
     pub prompt_tokens: usize,
 }
 
-/// Every timed forward, by stage. All of them work after the prompt and leave nothing behind it in the cache.
+/// Every timed forward, by stage. All of them work after the prompt; whole tokens and rounds follow each other there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stages {
     /// The requests, one a picture.
@@ -49,11 +50,19 @@ pub struct Stages {
     pub draft: Vec<Sample>,
     /// A verify forward, `[a0, d_1 ..= d_B]`.
     pub verify: Vec<Sample>,
+    /// A token as decoding waits for it, where the machine works ahead of what it is asked for.
+    pub token: Vec<Sample>,
+    /// A round as decoding waits for it: draft, verification and acceptance in one. None where rounds are made of forwards.
+    pub round: Vec<Sample>,
+    /// The round's draft, by the card's own clock.
+    pub round_draft: Vec<Sample>,
+    /// The round's verification and acceptance, by the card's own clock.
+    pub round_verify: Vec<Sample>,
 }
 
 /// Runs every stage of a request and adds its times.
 pub(super) fn run(
-    model: &Model,
+    machine: &Machine,
     config: &ModelConfig,
     request: &Prepared,
     drafter: Option<Drafter>,
@@ -62,28 +71,29 @@ pub(super) fn run(
 ) -> Result<(), MeasureError> {
     go_on(cancel)?;
     let start = Instant::now();
-    let image = model.encode_image(&request.patches);
+    let image = machine.encode_image(&request.patches)?;
     stages.vision.push(Sample { ms: milliseconds(start), work: work::vision(&config.vision, request.size.patches) });
 
     go_on(cancel)?;
     let past = request.prompt.len();
-    let mut session = model.session(&request.prompt, &image);
+    let steps = (STEPS + 1) * drafter.map_or(1, |drafter| drafter.block + 2);
+    let mut session = machine.session(&request.prompt, &image, steps)?;
     let start = Instant::now();
     let first = session.prefill()?.id;
     stages.prefill.push(Sample { ms: milliseconds(start), work: work::decoder(config, past, 0, Mask::Causal, 1) });
 
     let mut peaks = Vec::new();
-    let mut forward = |window: &[u32], mask: Mask, samples: &mut Vec<Sample>| -> Result<Vec<u32>, MeasureError> {
-        go_on(cancel)?;
-        let start = Instant::now();
-        session.forward(window, mask, &mut peaks)?;
-        let ms = milliseconds(start);
-        session.truncate(past);
-        let rows = window.len();
-        samples.push(Sample { ms, work: work::decoder(config, rows, past, mask, rows) });
-        Ok(peaks.iter().map(|peak| peak.id).collect())
-    };
-    for _ in 0..FORWARDS {
+    for _ in 0..STEPS {
+        let mut forward = |window: &[u32], mask: Mask, samples: &mut Vec<Sample>| -> Result<Vec<u32>, MeasureError> {
+            go_on(cancel)?;
+            let start = Instant::now();
+            session.forward(window, mask, &mut peaks)?;
+            let ms = milliseconds(start);
+            session.truncate(past);
+            let rows = window.len();
+            samples.push(Sample { ms, work: work::decoder(config, rows, past, mask, rows) });
+            Ok(peaks.iter().map(|peak| peak.id).collect())
+        };
         forward(&[first], Mask::Causal, &mut stages.ar)?;
         if let Some(Drafter { block, mask }) = drafter {
             let mut window = vec![mask; block + 1];
@@ -92,5 +102,82 @@ pub(super) fn run(
             forward(&drafted, Mask::Causal, &mut stages.verify)?;
         }
     }
+    tokens(session.as_mut(), config, first, cancel, stages)?;
+    if let Some(drafter) = drafter {
+        rounds(session.as_mut(), config, first, drafter, cancel, stages)?;
+    }
+    Ok(())
+}
+
+/// Decodes on token by token where the machine does that by itself.
+fn tokens(
+    session: &mut dyn Target,
+    config: &ModelConfig,
+    first: u32,
+    cancel: &AtomicBool,
+    stages: &mut Stages,
+) -> Result<(), MeasureError> {
+    let (past, mut boundary) = (session.cached(), first);
+    for step in 0..=STEPS {
+        go_on(cancel)?;
+        let cached = session.cached();
+        let start = Instant::now();
+        let Some((next, _)) = session.token(boundary, usize::MAX)? else { return Ok(()) };
+        // Nothing was done ahead of the first.
+        if step > 0 {
+            let work = work::decoder(config, 1, cached, Mask::Causal, 1);
+            stages.token.push(Sample { ms: milliseconds(start), work });
+        }
+        boundary = next.id;
+    }
+    come_to_rest(session, past, first)
+}
+
+/// Decodes on round by round where the machine does whole rounds.
+fn rounds(
+    session: &mut dyn Target,
+    config: &ModelConfig,
+    first: u32,
+    drafter: Drafter,
+    cancel: &AtomicBool,
+    stages: &mut Stages,
+) -> Result<(), MeasureError> {
+    let (past, mut boundary) = (session.cached(), first);
+    for step in 0..=STEPS {
+        go_on(cancel)?;
+        let cached = session.cached();
+        let start = Instant::now();
+        let Some((done, next)) = round(session, boundary, drafter)? else { return Ok(()) };
+        let ms = milliseconds(start);
+        boundary = next;
+        if step > 0 {
+            // The draft writes the boundary, the verifier's window comes after it.
+            let rows = done.verify.len();
+            let draft = work::decoder(config, rows, cached, Mask::Draft, rows);
+            let verify = work::decoder(config, rows, cached + 1, Mask::Causal, rows);
+            stages.round.push(Sample { ms, work: draft + verify });
+            stages.round_draft.push(Sample { ms: done.draft_ms, work: draft });
+            stages.round_verify.push(Sample { ms: done.verify_ms, work: verify });
+        }
+    }
+    come_to_rest(session, past, first)
+}
+
+/// A round, and the boundary token of the next. `None` where rounds are made of forwards.
+pub(super) fn round(
+    session: &mut dyn Target,
+    boundary: u32,
+    drafter: Drafter,
+) -> Result<Option<(Fused, u32)>, TargetError> {
+    let Some(round) = session.round(boundary, drafter, usize::MAX)? else { return Ok(None) };
+    let next = round.verify.get(round.accepted).map_or(boundary, |peak| peak.id);
+    Ok(Some((round, next)))
+}
+
+/// Waits for what is done ahead, so that nothing that is timed next waits for it.
+fn come_to_rest(session: &mut dyn Target, past: usize, token: u32) -> Result<(), MeasureError> {
+    session.truncate(past);
+    session.forward(&[token], Mask::Causal, &mut Vec::new())?;
+    session.truncate(past);
     Ok(())
 }

@@ -127,14 +127,19 @@ fn what_the_checkpoint_cannot_do_is_wrong_usage() {
 fn the_processor_is_not_measured_in_place_of_a_card() {
     let place = Place::new();
     place.write("lines.png", few_lines());
-    let ran = place.run(["bench", "lines.png", "--device", "cuda:1023", "--runs", "1"]);
-    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
-    let fault = &ran.faults()[0];
-    assert!(fault.starts_with("cuda:1023 cannot be used: "), "{fault}");
-    assert!(fault.ends_with("the CPU reads instead, so nothing was measured"), "{fault}");
-    let ran = place.run(["bench", "--device", "cuda", "--assume-accepted", "17"]);
-    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    assert!(ran.faults()[0].starts_with("on a card bench reads documents only"), "{}", ran.err);
+    config_only(&place, "sizes");
+    for args in [
+        &["lines.png", "--runs", "1"][..],
+        &["--assume-accepted", "17"],
+        &["--checkpoint", "sizes", "--json"],
+        &["--checkpoint", "sizes", "--assume-accepted", "17"],
+    ] {
+        let ran = place.run(["bench", "--device", "cuda:1023"].iter().chain(args));
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{args:?}");
+        let [fault] = ran.faults()[..] else { panic!("one sentence: {}", ran.err) };
+        assert!(fault.starts_with("cuda:1023 cannot be used: "), "{fault}");
+        assert!(fault.ends_with(", so nothing was measured"), "{fault}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the machine can do at best: reading memory, copying it, multiplying large matrices.
+//! The processor's ceilings: reading memory, copying it, multiplying large matrices.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
@@ -8,7 +8,8 @@ use kernels::memory::Tensor;
 use kernels::{Format, Kernel, Matrix, Operand};
 use rayon::prelude::*;
 
-use super::{MeasureError, go_on};
+use super::Ceilings;
+use crate::measure::{MeasureError, go_on};
 use crate::worker::thread_pool;
 
 /// Bytes of the buffer that is read: many times the last-level cache of common processors.
@@ -16,49 +17,40 @@ const BUFFER: usize = 512 << 20;
 /// Bytes of a word that is read.
 const WORD: usize = size_of::<u64>();
 
-/// The machine's ceilings, one figure a run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ceilings {
-    /// Reading: 10⁹ bytes a second.
-    pub read: Vec<f64>,
-    /// Copying: 10⁹ bytes a second, those read and those written both counted.
-    pub copy: Vec<f64>,
-    /// A large matrix product: 10⁹ floating-point operations a second.
-    pub product: Vec<f64>,
-}
+/// Rows, inner size and columns of the large product.
+const PRODUCT: [usize; 3] = [512, 4096, 4096];
 
-impl Ceilings {
-    /// Rows, inner size and columns of the large product.
-    pub const PRODUCT: [usize; 3] = [512, 4096, 4096];
-
-    /// Measures `runs` times after a warm-up, on so many threads, multiplying in the given format. Takes
-    /// about 0.6 GB of memory meanwhile.
-    pub fn measure(threads: usize, format: Format, runs: u32, cancel: &AtomicBool) -> Result<Self, MeasureError> {
-        let pool = thread_pool(Some(threads))?;
-        let mut ceilings = Self::default();
-        pool.install(|| {
-            let mut words = vec![1_u64; BUFFER / WORD];
-            for run in 0..=runs {
-                go_on(cancel)?;
-                let read = gigabytes_per_second(BUFFER, || read(&words, threads));
-                let copy = gigabytes_per_second(BUFFER, || copy(&mut words, threads));
-                if run > 0 {
-                    ceilings.read.push(read);
-                    ceilings.copy.push(copy);
-                }
+/// Measures on so many threads, multiplying in the given format. Takes about 0.6 GB of memory meanwhile.
+pub(super) fn measure(
+    threads: usize,
+    format: Format,
+    runs: u32,
+    cancel: &AtomicBool,
+) -> Result<Ceilings, MeasureError> {
+    let pool = thread_pool(Some(threads))?;
+    let mut ceilings = Ceilings { product_sizes: PRODUCT, ..Ceilings::default() };
+    pool.install(|| {
+        let mut words = vec![1_u64; BUFFER / WORD];
+        for run in 0..=runs {
+            go_on(cancel)?;
+            let read = gigabytes_per_second(BUFFER, || read(&words, threads));
+            let copy = gigabytes_per_second(BUFFER, || copy(&mut words, threads));
+            if run > 0 {
+                ceilings.read.push(read);
+                ceilings.copy.push(copy);
             }
-            drop(words);
-            let Some(mut product) = Product::new(format) else { return Ok(ceilings) };
-            for run in 0..=runs {
-                go_on(cancel)?;
-                let speed = product.gigaflop_per_second();
-                if run > 0 {
-                    ceilings.product.push(speed);
-                }
+        }
+        drop(words);
+        let Some(mut product) = Product::new(format) else { return Ok(ceilings) };
+        for run in 0..=runs {
+            go_on(cancel)?;
+            let speed = product.gigaflop_per_second();
+            if run > 0 {
+                ceilings.product.push(speed);
             }
-            Ok(ceilings)
-        })
-    }
+        }
+        Ok(ceilings)
+    })
 }
 
 fn gigabytes_per_second(bytes: usize, work: impl FnOnce()) -> f64 {
@@ -109,7 +101,7 @@ struct Product {
 impl Product {
     /// `None` only if the sizes did not fit together.
     fn new(format: Format) -> Option<Self> {
-        let [rows, inner, columns] = Ceilings::PRODUCT;
+        let [rows, inner, columns] = PRODUCT;
         let kernel = Kernel::best();
         // Small whole numbers: nothing overflows, and no value is special.
         let values = |count: usize| -> Vec<f32> { (0..count).map(|n| (n % 7) as f32 - 3.0).collect() };
@@ -128,7 +120,7 @@ impl Product {
         self.kernel.product(&self.x, &self.weights, &mut self.y);
         let seconds = start.elapsed().as_secs_f64();
         black_box(&self.y);
-        2.0 * Ceilings::PRODUCT.iter().product::<usize>() as f64 / seconds / 1e9
+        2.0 * PRODUCT.iter().product::<usize>() as f64 / seconds / 1e9
     }
 }
 
