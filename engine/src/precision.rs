@@ -4,9 +4,11 @@ use std::fmt;
 
 use kernels::Format;
 use kernels::memory::Dtype;
+use serde::{Deserialize, Serialize};
 
 /// A number format for the weights of a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WeightFormat {
     /// Bf16 where the checkpoint stores bf16, otherwise f32.
     #[default]

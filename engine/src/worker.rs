@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use kernels::Kernel;
 
-use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::checkpoint::{Checkpoint, CheckpointError, ModelConfig};
 use crate::decode::{Decode, Sampling};
 use crate::device::{Device, DeviceModel};
 use crate::document::{Document, DocumentError, OpenOptions, PageRaster, Turn, parse_pages};
@@ -41,6 +41,14 @@ impl CheckpointSource {
         match self {
             CheckpointSource::Bundled => Checkpoint::bundled(),
             CheckpointSource::Folder(folder) => Checkpoint::open(folder),
+        }
+    }
+
+    /// Reads the sizes of its model and nothing else.
+    pub fn sizes(&self) -> Result<ModelConfig, CheckpointError> {
+        match self {
+            CheckpointSource::Bundled => ModelConfig::bundled(),
+            CheckpointSource::Folder(folder) => ModelConfig::open(folder),
         }
     }
 }

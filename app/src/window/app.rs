@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use eframe::egui::text_selection::LabelSelectionState;
 use eframe::egui::{self, CentralPanel, Event, Id, Key, Panel};
 use engine::document::Turn;
-use engine::precision::WeightFormat;
 use engine::worker::{EngineInfo, EngineOptions};
 
 use super::action::{Action, Actions};
 use super::command::Command;
+use super::devices::DeviceList;
 use super::dialogs::{Dialogs, DialogsKind};
 use super::errand::Errand;
 use super::librarian::Librarian;
@@ -51,6 +51,8 @@ pub struct WindowOptions {
     pub backend: Backend,
     /// Where the answers to file dialogs come from.
     pub dialogs: DialogsKind,
+    /// What the model can run on.
+    pub devices: DeviceList,
 }
 
 /// The window.
@@ -80,7 +82,13 @@ pub struct Window {
 impl WindowOptions {
     /// A window that keeps nothing.
     pub fn new(files: Vec<PathBuf>, backend: Backend) -> Self {
-        Self { files, data_folder: None, backend, dialogs: DialogsKind::System }
+        Self {
+            files,
+            data_folder: None,
+            backend,
+            dialogs: DialogsKind::System,
+            devices: Arc::new(engine::device::choices),
+        }
     }
 }
 
@@ -135,7 +143,7 @@ impl Window {
             device: settings.device,
             threads: settings.threads,
             pdfium_dir: None,
-            weights: WeightFormat::Auto,
+            weights: settings.weights,
         };
         let (sender, receiver) = sync_channel(1);
         let (backend, waker) = (Arc::clone(&self.options.backend), self.context.clone());

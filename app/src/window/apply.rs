@@ -251,7 +251,10 @@ impl Window {
             ToggleFurniture => state.settings.furniture ^= true,
             LargerText => self.scale(10),
             SmallerText => self.scale(-10),
-            Settings => state.modal = Some(Modal::Settings),
+            Settings => {
+                state.modal = Some(Modal::Settings);
+                self.list_devices();
+            }
             Shortcuts => state.modal = Some(Modal::Shortcuts),
             About => state.modal = Some(Modal::About),
         }
@@ -371,7 +374,10 @@ impl Window {
         let settings = settings.sane();
         let before = std::mem::replace(&mut self.state.settings, settings);
         let after = &self.state.settings;
-        if (&before.checkpoint, before.threads, before.device) != (&after.checkpoint, after.threads, after.device) {
+        if before.checkpoint != after.checkpoint {
+            self.state.devices.size_up(after);
+        }
+        if before.engine() != after.engine() {
             self.state.cancel_run();
             self.race(RaceAsk::Close);
             self.drop_engine();

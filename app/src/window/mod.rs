@@ -14,6 +14,7 @@ mod clipboard;
 mod colours;
 mod command;
 mod detail;
+mod devices;
 mod dialogs;
 mod edits;
 mod errand;
@@ -48,4 +49,5 @@ mod strings;
 
 pub use crate::reader::{Next, Reader, Running, Waker};
 pub use app::{Backend, Started, Window, WindowOptions, engine_backend, open};
+pub use devices::DeviceList;
 pub use dialogs::{DialogsKind, Script};

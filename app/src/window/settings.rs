@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use engine::decode::Decode;
 use engine::device::Device;
+use engine::precision::WeightFormat;
 use engine::worker::CheckpointSource;
 use serde::{Deserialize, Serialize};
 
-use super::strings::session as words;
+use super::strings::{session as words, settings as texts};
 
 /// Files opened lately that are remembered.
 const RECENT: usize = 10;
@@ -27,6 +28,8 @@ pub(crate) struct Settings {
     pub(crate) decoding: Decoding,
     /// Where the model runs.
     pub(crate) device: Device,
+    /// How weights are kept on the processor.
+    pub(crate) weights: WeightFormat,
     /// Threads that compute; all of the machine's when not given.
     pub(crate) threads: Option<usize>,
     /// The most tokens of one request.
@@ -107,6 +110,7 @@ impl Default for Settings {
             checkpoint: None,
             decoding: Decoding::default(),
             device: Device::default(),
+            weights: WeightFormat::default(),
             threads: None,
             max_tokens: 4096,
             dpi: 200,
@@ -124,6 +128,17 @@ impl Settings {
     /// The engine's word for the checkpoint.
     pub(crate) fn checkpoint_source(&self) -> CheckpointSource {
         self.checkpoint.clone().map_or(CheckpointSource::Bundled, CheckpointSource::Folder)
+    }
+
+    /// What the checkpoint is called before it is loaded.
+    pub(crate) fn checkpoint_name(&self) -> String {
+        let Some(folder) = &self.checkpoint else { return texts::NANO.to_owned() };
+        folder.file_name().map_or_else(|| texts::THIS_CHECKPOINT.to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// What another engine is started for.
+    pub(crate) fn engine(&self) -> (CheckpointSource, Device, WeightFormat, Option<usize>) {
+        (self.checkpoint_source(), self.device, self.weights, self.threads)
     }
 
     /// The engine's word for the decoding; `None` lets it take the best it has.
@@ -194,10 +209,12 @@ mod tests {
 
     #[test]
     fn settings_of_another_version_still_load() {
-        let (settings, warning, _folder) = load(r#"{"dpi": 300, "panes": {"rounds": true}, "later": [1, 2]}"#);
+        let text = r#"{"dpi": 300, "weights": "bf16", "panes": {"rounds": true}, "later": [1, 2]}"#;
+        let (settings, warning, _folder) = load(text);
         assert_eq!(warning, None);
         let panes = Panes { rounds: true, ..Panes::default() };
-        assert_eq!(settings, Settings { dpi: 300, panes, ..Settings::default() });
+        let weights = WeightFormat::Bf16;
+        assert_eq!(settings, Settings { dpi: 300, weights, panes, ..Settings::default() });
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Instant;
 use eframe::egui::Vec2;
 use engine::worker::EngineInfo;
 
+use super::devices::Devices;
 use super::history::History;
 use super::live::Live;
 use super::project::{Document, DocumentId, Page, PageKey, PageRegion, Project, RegionId, RegionRead};
@@ -33,6 +34,7 @@ pub(crate) struct State {
     pub(crate) view: View,
     pub(crate) settings: Settings,
     pub(crate) engine: EngineState,
+    pub(crate) devices: Devices,
     /// Rendered pages and thumbnails.
     pub(crate) sheets: Sheets,
     pub(crate) race: Option<Race>,

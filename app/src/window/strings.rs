@@ -490,6 +490,8 @@ pub(crate) mod confirm {
 
 /// The settings page.
 pub(crate) mod settings {
+    use engine::precision::WeightFormat;
+
     pub(crate) const TITLE: &str = "Settings";
     pub(crate) const THEME: &str = "Appearance";
     pub(crate) const SYSTEM: &str = "System";
@@ -498,6 +500,8 @@ pub(crate) mod settings {
     pub(crate) const SCALE: &str = "Size of text and controls";
     pub(crate) const CHECKPOINT: &str = "Checkpoint";
     pub(crate) const BUNDLED: &str = "gravity-nano (bundled)";
+    pub(crate) const NANO: &str = "gravity-nano";
+    pub(crate) const THIS_CHECKPOINT: &str = "this checkpoint";
     pub(crate) const FOLDER: &str = "A folder";
     pub(crate) const FOLDER_HINT: &str = "Folder with config.json and weights";
     pub(crate) const CHOOSE: &str = "Choose…";
@@ -506,6 +510,8 @@ pub(crate) mod settings {
     pub(crate) const BEST: &str = "Draft and verify";
     pub(crate) const ONE_BY_ONE: &str = "Autoregressive, token by token";
     pub(crate) const DEVICE: &str = "Computes on";
+    pub(crate) const WEIGHTS: &str = "Weights";
+    pub(crate) const WEIGHTS_OF_CARDS: &str = "A card always computes in bf16.";
     pub(crate) const THREADS: &str = "Threads";
     pub(crate) const ALL_THREADS: &str = "All of the machine";
     pub(crate) const LIMIT: &str = "Tokens for one request";
@@ -513,6 +519,16 @@ pub(crate) mod settings {
     pub(crate) const LANGUAGE: &str = "Language";
     pub(crate) const ENGLISH: &str = "English";
     pub(crate) const SHOWN: &str = "Text";
+
+    /// How the processor keeps weights.
+    pub(crate) fn weights(format: WeightFormat) -> &'static str {
+        match format {
+            WeightFormat::Auto => "As stored: bf16 or 32-bit floats",
+            WeightFormat::F32 => "32-bit floats",
+            WeightFormat::Bf16 => "bf16, where stored so",
+            WeightFormat::Int8 => "8-bit integers: smaller and faster",
+        }
+    }
 
     /// A device as it is offered.
     pub(crate) fn device(choice: &engine::device::Choice) -> String {

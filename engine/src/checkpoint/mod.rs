@@ -55,6 +55,23 @@ pub struct Checkpoint {
     pub weights: Weights,
 }
 
+impl ModelConfig {
+    /// The sizes of a folder's model; nothing else of the folder is read.
+    pub fn open(dir: &Path) -> Result<Self, CheckpointError> {
+        Self::read(&Folder::open(dir)?)
+    }
+
+    /// The sizes of the model that is part of the program.
+    pub fn bundled() -> Result<Self, CheckpointError> {
+        Self::read(&Folder::Bundled(bundled::NANO))
+    }
+
+    fn read(folder: &Folder) -> Result<Self, CheckpointError> {
+        let value = folder.json("config.json")?.ok_or_else(|| folder.missing("config.json"))?;
+        Self::parse(&folder.label("config.json"), &value)
+    }
+}
+
 impl Checkpoint {
     /// Opens a folder. Reads the settings and the headers of the weight files, not the weights: every file, key, tensor
     /// name and shape is checked, and that no weight file is cut short. [`verify`](Self::verify) checks the numbers.
@@ -70,8 +87,7 @@ impl Checkpoint {
     }
 
     fn read(folder: &Folder, name: String) -> Result<Self, CheckpointError> {
-        let required = |name: &str| folder.json(name)?.ok_or_else(|| folder.missing(name));
-        let config = ModelConfig::parse(&folder.label("config.json"), &required("config.json")?)?;
+        let config = ModelConfig::read(folder)?;
         let processor = read_processor(folder, &config.vision)?;
         let tokenizer = folder
             .text("tokenizer.json", TOKENIZER_LIMIT)?

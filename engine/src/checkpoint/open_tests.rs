@@ -57,6 +57,16 @@ fn reference_checkpoint_opens() {
 }
 
 #[test]
+fn sizes_alone_are_read_from_a_folder_with_nothing_else() {
+    let folder = TempDir::new().unwrap();
+    assert!(ModelConfig::open(folder.path()).unwrap_err().to_string().contains("config.json"));
+    fs::copy(fixtures().join("glm_ocr_tiny/config.json"), folder.path().join("config.json")).unwrap();
+    let config = ModelConfig::open(folder.path()).unwrap();
+    assert_eq!(config, Checkpoint::open(&fixtures().join("glm_ocr_tiny")).unwrap().config);
+    assert_eq!(ModelConfig::bundled().unwrap(), Checkpoint::bundled().unwrap().config);
+}
+
+#[test]
 fn prompts_are_those_of_the_reference() {
     let checkpoint = Checkpoint::open(&fixtures().join("glm_ocr_tiny")).unwrap();
     for name in ["line", "paragraph", "tall", "minimal"] {

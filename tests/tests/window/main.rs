@@ -10,4 +10,5 @@ mod path;
 #[cfg(target_os = "linux")]
 mod real;
 mod scene;
+mod settings;
 mod snapshots;

@@ -15,7 +15,7 @@ use engine::page::{PageResult, Status, Timings};
 use engine::region::{Label, Rect, Region};
 use engine::worker::{EngineInfo, Job};
 use gravityocr::window::{
-    Backend, DialogsKind, Next, Reader, Running, Started, Waker, Window, WindowOptions, engine_backend,
+    Backend, DeviceList, DialogsKind, Next, Reader, Running, Started, Waker, Window, WindowOptions, engine_backend,
 };
 
 /// Longest wait for anything.
@@ -33,7 +33,7 @@ pub(crate) fn sample_pdf() -> PathBuf {
 pub(crate) struct Person {
     pub(crate) window: Harness<'static, Window>,
     /// Holds what the window keeps.
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 /// How to begin.
@@ -45,6 +45,8 @@ pub(crate) struct Begin {
     pub(crate) rendered: bool,
     /// What is answered to file dialogs, in order.
     pub(crate) answers: Vec<PathBuf>,
+    /// What the model can run on.
+    pub(crate) devices: DeviceList,
 }
 
 impl Default for Begin {
@@ -56,6 +58,7 @@ impl Default for Begin {
             size: vec2(1280.0, 820.0),
             rendered: false,
             answers: Vec::new(),
+            devices: Arc::new(engine::device::choices),
         }
     }
 }
@@ -68,6 +71,7 @@ impl Person {
             dialogs: DialogsKind::Scripted(Arc::new(Mutex::new(
                 begin.answers.into_iter().map(|path| Some(vec![path])).collect(),
             ))),
+            devices: begin.devices,
             ..WindowOptions::new(begin.files, begin.backend)
         };
         let mut builder = Harness::builder()
@@ -79,7 +83,12 @@ impl Person {
             builder = builder.wgpu();
         }
         let window = builder.build_eframe(|creation| Window::new(creation, options).unwrap());
-        Self { window, _folder: folder }
+        Self { window, folder }
+    }
+
+    /// A file that the window keeps, as text; empty where there is none yet.
+    pub(crate) fn kept(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join("data").join(name)).unwrap_or_default()
     }
 
     /// One frame, and a moment for the threads behind the window.

@@ -1,10 +1,8 @@
 //! The settings page.
 
-use std::sync::LazyLock;
-
 use eframe::egui::{self, ComboBox, DragValue, RichText, Slider, TextEdit, Ui};
 
-use engine::device::Choice;
+use engine::precision::WeightFormat;
 
 use crate::window::action::{Action, Actions};
 use crate::window::settings::{Decoding, Settings, Theme};
@@ -53,7 +51,11 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
         ui.end_row();
 
         let label = ui.label(s::DEVICE);
-        device(ui, &mut settings, label.id);
+        ui.vertical(|ui| device(ui, &mut settings, label.id, state));
+        ui.end_row();
+
+        let label = ui.label(s::WEIGHTS);
+        ui.vertical(|ui| weights(ui, &mut settings, label.id));
         ui.end_row();
 
         let label = ui.label(s::THREADS);
@@ -98,22 +100,40 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
     }
 }
 
-/// The devices; one that cannot be used is shown with the reason.
-fn device(ui: &mut Ui, settings: &mut Settings, label: egui::Id) {
-    // Asking the driver takes a moment, and cards do not come and go.
-    static CHOICES: LazyLock<Vec<Choice>> = LazyLock::new(engine::device::choices);
+/// The devices, each card with what the checkpoint takes of it; one that cannot be used is shown with the reason.
+fn device(ui: &mut Ui, settings: &mut Settings, label: egui::Id, state: &State) {
+    let room = |device| state.devices.room(device, &state.settings);
     ComboBox::from_id_salt("device")
         .selected_text(settings.device.to_string())
         .width(260.0)
         .show_ui(ui, |ui| {
-            for choice in CHOICES.iter() {
-                let text = s::device(choice);
+            for choice in &state.devices.choices {
+                let text = [Some(s::device(choice)), room(choice.device)];
+                let text = text.into_iter().flatten().collect::<Vec<_>>().join("\n");
                 let usable = choice.reason.is_none();
                 ui.add_enabled_ui(usable, |ui| ui.selectable_value(&mut settings.device, choice.device, text));
             }
         })
         .response
         .labelled_by(label);
+    if let Some(room) = room(settings.device) {
+        ui.label(RichText::new(room).small());
+    }
+}
+
+/// How weights are kept; cards have no choice.
+fn weights(ui: &mut Ui, settings: &mut Settings, label: egui::Id) {
+    ComboBox::from_id_salt("weights")
+        .selected_text(s::weights(settings.weights))
+        .width(260.0)
+        .show_ui(ui, |ui| {
+            for format in [WeightFormat::Auto, WeightFormat::F32, WeightFormat::Bf16, WeightFormat::Int8] {
+                ui.selectable_value(&mut settings.weights, format, s::weights(format));
+            }
+        })
+        .response
+        .labelled_by(label);
+    ui.label(RichText::new(s::WEIGHTS_OF_CARDS).small());
 }
 
 fn checkpoint(ui: &mut Ui, settings: &mut Settings, label: egui::Id, state: &State, actions: &mut Actions) {
