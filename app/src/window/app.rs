@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use eframe::egui::text_selection::LabelSelectionState;
 use eframe::egui::{self, CentralPanel, Event, Id, Key, Panel};
+use engine::device::Choice;
 use engine::document::Turn;
 use engine::worker::{EngineInfo, EngineOptions};
 
@@ -72,6 +73,8 @@ pub struct Window {
     /// One that is being written, and the history's revision in it.
     pub(super) saving: Option<(Errand<PathBuf>, u64)>,
     pub(super) searches: Searches,
+    /// The devices that are being looked for.
+    pub(super) listing: Option<Errand<Vec<Choice>>>,
     /// The document that is being opened; one at a time, so that the librarian stays free for pages.
     pub(super) opening: Option<DocumentId>,
     /// What the librarian was asked for last.
@@ -110,6 +113,7 @@ impl Window {
             dialogs: Dialogs::new(options.dialogs.clone()),
             loading: None,
             saving: None,
+            listing: None,
             librarian,
             reader: None,
             starting: None,
@@ -220,6 +224,7 @@ impl eframe::App for Window {
         self.hear_engine();
         self.hear_searches();
         self.hear_files();
+        self.hear_devices();
         self.hear_session();
         let more = self.hear_librarian(until) | self.hear_run(until) | self.hear_race(until);
         let seconds = f64::from(ctx.input(|input| input.stable_dt));

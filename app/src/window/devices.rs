@@ -6,10 +6,12 @@ use engine::checkpoint::ModelConfig;
 use engine::device::{Choice, Device};
 
 use super::app::Window;
+use super::errand::Errand;
 use super::settings::Settings;
+use super::state::Tone;
 use crate::devices::room;
 
-/// Lists what the model can run on. Asking the driver takes a moment, so it is asked once.
+/// Lists what the model can run on. Asking the driver takes a moment, so it is asked once, on a thread of its own.
 pub type DeviceList = Arc<dyn Fn() -> Vec<Choice> + Send + Sync>;
 
 /// What is known of them.
@@ -35,12 +37,23 @@ impl Devices {
 }
 
 impl Window {
-    /// Learns what the settings are going to show.
+    /// Asks for what the settings are going to show.
     pub(super) fn list_devices(&mut self) {
-        let devices = &mut self.state.devices;
-        if devices.choices.is_empty() {
-            devices.choices = (self.options.devices)();
+        self.state.devices.size_up(&self.state.settings);
+        if self.state.devices.choices.is_empty() && self.listing.is_none() {
+            let list = Arc::clone(&self.options.devices);
+            self.listing = Some(Errand::start("devices", self.waker(), move || Ok(list())));
         }
-        devices.size_up(&self.state.settings);
+    }
+
+    /// Takes in the devices when they were found.
+    pub(super) fn hear_devices(&mut self) {
+        if let Some(found) = self.listing.as_ref().and_then(Errand::done) {
+            self.listing = None;
+            match found {
+                Ok(choices) => self.state.devices.choices = choices,
+                Err(message) => self.state.tell(Tone::Error, message),
+            }
+        }
     }
 }

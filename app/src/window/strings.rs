@@ -510,6 +510,7 @@ pub(crate) mod settings {
     pub(crate) const BEST: &str = "Draft and verify";
     pub(crate) const ONE_BY_ONE: &str = "Autoregressive, token by token";
     pub(crate) const DEVICE: &str = "Computes on";
+    pub(crate) const LOOKING_FOR_DEVICES: &str = "Looking for cards…";
     pub(crate) const WEIGHTS: &str = "Weights";
     pub(crate) const WEIGHTS_OF_CARDS: &str = "A card always computes in bf16.";
     pub(crate) const THREADS: &str = "Threads";

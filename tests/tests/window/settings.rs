@@ -50,6 +50,7 @@ fn what_a_checkpoint_takes_of_a_card_is_told_before_it_is_loaded() {
     });
     open_settings(&mut person);
     person.click("Computes on");
+    person.wait_for("cuda:0: ");
     let large = entry(&person, "cuda:0");
     assert!(large.starts_with("cuda:0: NVIDIA H200, 151 GB\ngravity-nano takes "), "{large}");
     assert!(large.ends_with(" and reads 8 requests side by side"), "{large}");
@@ -74,6 +75,23 @@ fn what_a_checkpoint_takes_of_a_card_is_told_before_it_is_loaded() {
     person.click("Choose…");
     person.wait("nothing about a folder without a model", |person| !person.sees("does not fit"));
     assert!(!person.sees(" takes "), "{:?}", person.names());
+}
+
+/// In the smallest window everything can be reached, and the way out is in sight.
+#[test]
+fn the_settings_fit_the_smallest_window() {
+    let size = eframe::egui::vec2(640.0, 420.0);
+    let mut person = Person::begins(Begin { size, devices: Arc::new(devices), ..Begin::default() });
+    open_settings(&mut person);
+    person.settle();
+    let inside = |rect: eframe::egui::Rect| rect.top() >= 0.0 && rect.bottom() <= size.y;
+    assert!(inside(person.control("Close").rect()));
+    // The last row is below the edge until one scrolls to it.
+    let last = "Keep headers and footers";
+    assert!(!inside(person.control(last).rect()));
+    person.control(last).scroll_to_me();
+    person.settle();
+    assert!(inside(person.control(last).rect()) && inside(person.control("Close").rect()));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The settings page.
 
-use eframe::egui::{self, ComboBox, DragValue, RichText, Slider, TextEdit, Ui};
+use eframe::egui::{self, ComboBox, DragValue, RichText, ScrollArea, Slider, TextEdit, Ui};
 
 use engine::precision::WeightFormat;
 
@@ -16,6 +16,19 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
     ui.set_width(520.0_f32.min(ui.ctx().content_rect().width() - 60.0));
     ui.heading(s::TITLE);
     ui.add_space(6.0);
+    ScrollArea::vertical().max_height(ui.ctx().content_rect().height() - 160.0).show(ui, |ui| {
+        rows(ui, &mut settings, state, actions);
+    });
+    ui.add_space(10.0);
+    if ui.button(strings::CLOSE).clicked() {
+        actions.ask(Action::Modal(None));
+    }
+    if settings != state.settings {
+        actions.ask(Action::Settings(Box::new(settings)));
+    }
+}
+
+fn rows(ui: &mut Ui, settings: &mut Settings, state: &State, actions: &mut Actions) {
     egui::Grid::new("settings").num_columns(2).spacing([24.0, 10.0]).show(ui, |ui| {
         ui.label(s::THEME);
         ui.horizontal(|ui| {
@@ -30,7 +43,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
         ui.end_row();
 
         let label = ui.label(s::CHECKPOINT);
-        ui.vertical(|ui| checkpoint(ui, &mut settings, label.id, state, actions));
+        ui.vertical(|ui| checkpoint(ui, settings, label.id, state, actions));
         ui.end_row();
 
         let label = ui.label(s::DECODING);
@@ -51,11 +64,11 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
         ui.end_row();
 
         let label = ui.label(s::DEVICE);
-        ui.vertical(|ui| device(ui, &mut settings, label.id, state));
+        ui.vertical(|ui| device(ui, settings, label.id, state));
         ui.end_row();
 
         let label = ui.label(s::WEIGHTS);
-        ui.vertical(|ui| weights(ui, &mut settings, label.id));
+        ui.vertical(|ui| weights(ui, settings, label.id));
         ui.end_row();
 
         let label = ui.label(s::THREADS);
@@ -91,13 +104,6 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
         });
         ui.end_row();
     });
-    ui.add_space(10.0);
-    if ui.button(strings::CLOSE).clicked() {
-        actions.ask(Action::Modal(None));
-    }
-    if settings != state.settings {
-        actions.ask(Action::Settings(Box::new(settings)));
-    }
 }
 
 /// The devices, each card with what the checkpoint takes of it; one that cannot be used is shown with the reason.
@@ -107,6 +113,9 @@ fn device(ui: &mut Ui, settings: &mut Settings, label: egui::Id, state: &State) 
         .selected_text(settings.device.to_string())
         .width(260.0)
         .show_ui(ui, |ui| {
+            if state.devices.choices.is_empty() {
+                ui.weak(s::LOOKING_FOR_DEVICES);
+            }
             for choice in &state.devices.choices {
                 let text = [Some(s::device(choice)), room(choice.device)];
                 let text = text.into_iter().flatten().collect::<Vec<_>>().join("\n");
