@@ -14,7 +14,7 @@ use kernels::memory::Tensor;
 use kernels::{Format, Kernel};
 use serde_json::Value;
 
-static NEVER: AtomicBool = AtomicBool::new(false);
+pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The fixtures of the repository, or where `GRAVITYOCR_FIXTURES` says they are.
 pub(crate) fn fixtures() -> PathBuf {

@@ -8,3 +8,4 @@ mod card;
 mod checks;
 mod emulated;
 mod published;
+mod stepwise;

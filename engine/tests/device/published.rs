@@ -1,13 +1,13 @@
 //! The published sizes with one layer of the decoder, one block of the tower and a small vocabulary, against the CPU.
 
 use engine::checkpoint::{ModelConfig, Synthetic, Weights};
-use engine::decode::{Mask, Peak, Target};
+use engine::decode::{Decode, Drafter, Limits, Mask, Peak, Target, decode};
 use engine::device::DeviceSession;
 use engine::model::image_processor::Patches;
 use engine::model::{ImageFeatures, Model};
 use kernels::{Format, Kernel};
 
-use crate::checks::{Open, fixtures, relative};
+use crate::checks::{NEVER, Open, fixtures, relative};
 
 /// Not a multiple of any tile.
 const VOCABULARY: usize = 1003;
@@ -141,4 +141,31 @@ fn side_by_side(sessions: &mut [DeviceSession<'_>; 3]) -> [Vec<Vec<Peak>>; 3] {
         });
     }
     peaks
+}
+
+/// A whole forward and rounds compute the same bits whether launches overlap and run as graphs, or one after the other.
+pub(crate) fn overlap(layers: usize, overlapping: Open<'_>, stepwise: Open<'_>) {
+    let sizes = Sizes::new(layers);
+    let [overlapping, stepwise] = [overlapping, stepwise].map(|open| {
+        let device = open(sizes.config(), &sizes.weights, &[]);
+        let image = device.encode_image(&sizes.noise(GRIDS[2])).unwrap();
+        let prompt = sizes.model.prompt(image.grid[0] * image.grid[1]);
+        let mut session = device.session(&prompt, &image, 100).unwrap();
+        session.keep_logits(true);
+        session.prefill().unwrap();
+        let mut numbers = [&image.rows, session.logits(0)].concat();
+        // The first time launch by launch, then as a graph that is made, then as one that is there.
+        for (mask, rows) in (0..3).flat_map(|_| windows()) {
+            numbers.extend(window(&mut session, rows, mask).1);
+        }
+        drop(session);
+        let limits = Limits { max_tokens: 100, end_tokens: &[], cancel: &NEVER };
+        let drafter = Some(Drafter { block: 32, mask: 0 });
+        let mut session = device.session(&prompt, &image, limits.max_tokens).unwrap();
+        let decoded = decode(&mut session, Decode::SPEC, drafter, None, &limits, &mut ()).unwrap();
+        numbers.extend(decoded.rounds.iter().flat_map(|round| &round.committed).map(|token| token.confidence));
+        numbers
+    });
+    assert!(overlapping.iter().all(|number| number.is_finite()));
+    assert!(overlapping.len() == stepwise.len() && overlapping == stepwise, "launches that overlap disturb each other");
 }

@@ -56,6 +56,7 @@ impl<'c> Meter<'c> {
     /// Prints the time of one launch of many, as a graph runs them, and what one moves and computes.
     fn line(&self, shape: &str, launches: &[Launch], bytes: usize, operations: usize) {
         const LEAST: usize = 48;
+        self.card.run(launches[0].clone()); // what a first launch sets up is no part of a graph
         let count = launches.len() * LEAST.div_ceil(launches.len());
         let graph = {
             let mut driver = self.card.driver();
