@@ -25,11 +25,11 @@ build() { # FOLDER: the programs and what they read
     mkdir "$1/fixtures"
     cp -r tests/fixtures/{glm_ocr_tiny,glm_ocr_tiny_trained,block_diffusion_cases,real_size} "$1/fixtures/"
     cp "$here/check.sh" "$1/check.sh"
-    du -sh "$1"
 }
 
 run() { # FOLDER
     cd "$1"
+    [ ! -e gravityocr.gz ] || gzip -df ./*.gz
     export GRAVITYOCR_FIXTURES=$1/fixtures GRAVITYOCR_CARD=1
     local devices failed=()
     devices=$(./gravityocr devices)
@@ -61,8 +61,11 @@ run() { # FOLDER
 
 if [ "${1:-}" = pack ]; then
     mkdir -p "${2:?which folder?}"
-    build "$(cd "$2" && pwd)"
-elif [ -x "$here/gravityocr" ]; then
+    folder=$(cd "$2" && pwd)
+    build "$folder"
+    gzip -f "$folder"/{cuda,device,gravityocr}
+    du -sh "$folder"
+elif [ -d "$here/fixtures" ]; then
     run "$here"
 else
     packed=$here/../../target/device-check
