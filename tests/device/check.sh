@@ -38,7 +38,7 @@ run() { # FOLDER
         echo "There is no card that could be checked here." >&2
         return 1
     fi
-    nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || true
+    nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null || true
     step() { # SECONDS TITLE COMMAND
         local status=0 limit=$1 title=$2
         shift 2
