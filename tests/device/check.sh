@@ -1,20 +1,26 @@
 #!/usr/bin/env bash
-# What needs a card, in under five minutes: the model against the reference, speculative against autoregressive ids, and
-# the speed at the published sizes. Needs a CUDA driver. (The kernels one by one are checked without a card.)
+# What needs a card, in under five minutes: the kernels one by one, the model against the reference, speculative against
+# autoregressive ids, the speed of each kernel and of the program. Needs a CUDA driver (580 or later).
 #   tests/device/check.sh              builds here (Rust, and nvcc 13.0 on the PATH or in GRAVITYOCR_NVCC), then runs
 #   tests/device/check.sh pack FOLDER  builds here and puts everything into FOLDER, for a machine with a card but without
 #                                      Rust and network; run FOLDER/check.sh there
+# PROFILE names the cargo profile of the program that is timed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+profile=${PROFILE:-profiling}
 
-build() { # FOLDER: the test program and what it reads
+build() { # FOLDER: the programs and what they read
     cd "$here/../.."
-    local messages program
-    messages=$(cargo test --locked -p engine --features engine/cuda --test device --no-run --message-format=json)
-    program=$(grep -o '"executable":"[^"]*/device-[0-9a-f]*"' <<<"$messages" | tail -1 | cut -d'"' -f4)
-    mkdir -p "$1"
-    cp "$program" "$1/device"
-    strip "$1/device"
+    local made program
+    made=$(
+        cargo test --locked -p kernels -p engine --features kernels/cuda,engine/cuda --test cuda --test device --no-run \
+            --message-format=json &&
+            cargo build --locked -p gravityocr --no-default-features --features cuda --profile "$profile" --message-format=json
+    )
+    made=$(grep -o '"executable":"[^"]*"' <<<"$made" | cut -d'"' -f4)
+    for program in cuda device gravityocr; do
+        strip -o "$1/$program" "$(grep "/$program\(-[0-9a-f]*\)\?$" <<<"$made")"
+    done
     rm -rf "$1/fixtures"
     mkdir "$1/fixtures"
     cp -r tests/fixtures/{glm_ocr_tiny,glm_ocr_tiny_trained,block_diffusion_cases,real_size} "$1/fixtures/"
@@ -22,25 +28,48 @@ build() { # FOLDER: the test program and what it reads
 }
 
 run() { # FOLDER
+    cd "$1"
+    [ ! -e gravityocr.gz ] || gzip -df ./*.gz
     export GRAVITYOCR_FIXTURES=$1/fixtures GRAVITYOCR_CARD=1
-    nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || echo "nvidia-smi does not answer"
-    local failed=0
-    step() {
-        printf '\n== %s\n' "$1"
-        shift
-        timeout 90 "$@" || failed=1
+    local devices failed=()
+    devices=$(./gravityocr devices)
+    grep '^cuda:' <<<"$devices"
+    if grep -q '^cuda:0 *not available' <<<"$devices"; then
+        echo "There is no card that could be checked here." >&2
+        return 1
+    fi
+    nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null || true
+    step() { # SECONDS TITLE COMMAND
+        local status=0 limit=$1 title=$2
+        shift 2
+        printf '\n== %s\n' "$title"
+        timeout "$limit" "$@" || status=$?
+        [ "$status" != 124 ] || title="$title (not done after $limit s)"
+        [ "$status" = 0 ] || failed+=("$title")
     }
-    step "The model on the card" "$1/device" card:: --nocapture --test-threads 1
-    step "Speed at the published sizes, random weights" "$1/device" speed::the_published --ignored --nocapture
-    step "The bundled checkpoint on the sample" "$1/device" speed::the_bundled --ignored --nocapture
-    return "$failed"
+    step 60 "The kernels on the card" ./cuda
+    step 70 "The model on the card" ./device card:: --nocapture --test-threads 1
+    step 30 "The speed of each kernel" ./cuda speed:: --ignored --nocapture
+    step 80 "The program at the published sizes, random weights" \
+        ./gravityocr bench --device cuda --checkpoint fixtures/real_size --assume-accepted 17.4 --runs 5
+    step 50 "The program with the bundled checkpoint on the sample" ./gravityocr bench --device cuda --runs 3
+    echo
+    [ "${#failed[@]}" = 0 ] && echo "All passed." && return
+    printf 'FAILED: %s\n' "${failed[@]}" >&2
+    return 1
 }
 
 if [ "${1:-}" = pack ]; then
-    build "$(mkdir -p "${2:?which folder?}" && cd "$2" && pwd)"
-elif [ -x "$here/device" ]; then
+    mkdir -p "${2:?which folder?}"
+    folder=$(cd "$2" && pwd)
+    build "$folder"
+    gzip -f "$folder"/{cuda,device,gravityocr}
+    du -sh "$folder"
+elif [ -d "$here/fixtures" ]; then
     run "$here"
 else
-    build "$here/../../target/device-check"
-    run "$(cd "$here/../../target/device-check" && pwd)"
+    packed=$here/../../target/device-check
+    mkdir -p "$packed"
+    build "$(cd "$packed" && pwd)"
+    run "$(cd "$packed" && pwd)"
 fi

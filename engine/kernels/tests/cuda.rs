@@ -1,5 +1,5 @@
-//! Every CUDA kernel on the CPU emulation, against plain references in f64. Where a build has no emulation (no C++
-//! compiler), the tests say so and check nothing.
+//! Every CUDA kernel against plain references in f64, over the driver seam: on the emulation (a build without a C++ compiler
+//! has none; the tests say so and check nothing), or with `GRAVITYOCR_CARD` set on the card `cuda:0`.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -15,13 +15,15 @@ mod product;
 mod rotate;
 #[path = "cuda/round.rs"]
 mod round;
+#[path = "cuda/speed.rs"]
+mod speed;
 
 use kernels::cuda::abi::*;
 use kernels::cuda::{emulation, launch};
 
 #[test]
 fn each_argument_is_as_large_on_both_sides() {
-    if !harness::available() {
+    if !emulation::AVAILABLE {
         return;
     }
     let sizes = [

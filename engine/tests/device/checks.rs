@@ -89,7 +89,7 @@ impl Target for Forwards<'_> {
 }
 
 /// Norm of the difference relative to the norm of `want`.
-fn relative(got: &[f32], want: &[f32]) -> f32 {
+pub(crate) fn relative(got: &[f32], want: &[f32]) -> f32 {
     assert_eq!(got.len(), want.len());
     let norm = |values: &mut dyn Iterator<Item = f32>| values.map(|v| v * v).sum::<f32>().sqrt();
     norm(&mut got.iter().zip(want).map(|(a, b)| a - b)) / norm(&mut want.iter().copied())

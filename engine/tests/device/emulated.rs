@@ -1,5 +1,7 @@
 //! The device kernels compiled for this processor, everything above them as on a card.
 
+use std::cell::OnceCell;
+
 use engine::checkpoint::{Checkpoint, ModelConfig, Weights};
 use engine::decode::{Decode, Mask, Target};
 use engine::device::{DeviceModel, Extent, Plan};
@@ -12,6 +14,7 @@ use kernels::cuda::fake::{Call, Fake};
 use kernels::{Format, Kernel};
 
 use crate::checks::{self, fixtures};
+use crate::published;
 
 pub(crate) const GIB: u64 = 1 << 30;
 
@@ -50,6 +53,23 @@ fn speculative_equals_autoregressive_on_an_emulated_card() {
     if available() {
         checks::invariant(&emulated, 0..3);
     }
+}
+
+#[test]
+fn the_published_sizes_are_right_on_an_emulated_card() {
+    if !available() {
+        return;
+    }
+    let log = OnceCell::new();
+    published::one_layer(&|config, weights, ends| {
+        let card = Fake::emulated(GIB);
+        log.set(card.log()).unwrap();
+        DeviceModel::planned(Box::new(card), config, weights, ends, small(config)).unwrap()
+    });
+    // Three prefills, and eight windows of three requests: alone, and then as few as eight times together.
+    let forward = |call: &Call| matches!(call, Call::Launch("embed") | Call::Replay(_));
+    let forwards = log.get().unwrap().count(forward);
+    assert!((3 + 24 + 8..=3 + 24 + 16).contains(&forwards), "{forwards}");
 }
 
 /// A card that fails says so once and for all; requests get one sentence.

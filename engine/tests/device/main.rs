@@ -1,5 +1,5 @@
 //! The model on a card. Where there is none, the device kernels run on this processor, compiled by a C++ compiler
-//! (`emulated`); where there is one, the same checks and the measurements run on it too (`card`, `speed`).
+//! (`emulated`); where there is one, the same checks run on it too (`card`).
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![expect(clippy::print_stdout, reason = "what was measured, and what was skipped")]
@@ -9,4 +9,5 @@ mod card;
 mod checks;
 mod emulated;
 mod fallback;
-mod speed;
+mod published;
+mod stepwise;

@@ -1,4 +1,5 @@
 // The scheduler of `emulation.h`, and the door through which the tests launch kernels.
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -53,10 +54,36 @@ struct Machine {
     size_t shared_size;
     void (*body)(const void*);
     const void* argument;
-    unsigned launches;
+    Machine* next;  // when it rests
 };
 
+// What this thread runs a launch on.
 thread_local Machine* machine;
+
+// Machines that rest: threads come and go, and a machine is large.
+Machine* resting;
+pthread_mutex_t resting_lock = PTHREAD_MUTEX_INITIALIZER;
+
+Machine* take_machine() {
+    pthread_mutex_lock(&resting_lock);
+    Machine* m = resting;
+    if (m != nullptr) resting = m->next;
+    pthread_mutex_unlock(&resting_lock);
+    if (m != nullptr) return m;
+    m = static_cast<Machine*>(calloc(1, sizeof(Machine)));
+    if (m == nullptr) return nullptr;
+    m->stacks = static_cast<char*>(malloc(STACK * MOST_THREADS));
+    if (m->stacks != nullptr) return m;
+    free(m);
+    return nullptr;
+}
+
+void rest(Machine* m) {
+    pthread_mutex_lock(&resting_lock);
+    m->next = resting;
+    resting = m;
+    pthread_mutex_unlock(&resting_lock);
+}
 
 void yield() {
     Fiber* fiber = machine->current;
@@ -251,48 +278,43 @@ const Entry ENTRIES[] = {EACH_KERNEL(ENTRY)};
 
 }  // namespace
 
-// Runs a launch on host addresses. 0; or 1: no such kernel, 2: an argument of the wrong size, 3: a block of the wrong size
-// or no memory, 4: a write beyond the shared memory.
-extern "C" int emulate_launch(const char* name, const unsigned* grid, unsigned threads, unsigned shared, const void* argument,
-                              size_t size) {
+// Runs the blocks from `first` to before `end` of a launch on host addresses; launches of different `salt` take place in
+// different order. 0; or 1: no such kernel, 2: an argument of the wrong size, 3: a block of the wrong size or no memory, 4: a
+// write beyond the shared memory.
+extern "C" int emulate_blocks(const char* name, const unsigned* grid, unsigned threads, unsigned shared, const void* argument,
+                              size_t size, unsigned first, unsigned end, unsigned salt) {
     using namespace emulation;
     const Entry* entry = nullptr;
     for (const Entry& e : ENTRIES)
         if (strcmp(e.name, name) == 0) entry = &e;
     if (entry == nullptr) return 1;
-    if (entry->size != size) return 2;
+    alignas(16) unsigned char copy[512];
+    if (entry->size != size || size > sizeof(copy)) return 2;
     // Blocks of attention have four or five warps.
     if (threads != entry->threads && !(threads == 128 && entry->threads == 160)) return 3;
+    unsigned char* memory = static_cast<unsigned char*>(aligned_alloc(128, (shared + CANARY + 127) / 128 * 128));
+    machine = memory != nullptr ? take_machine() : nullptr;
     if (machine == nullptr) {
-        machine = static_cast<Machine*>(calloc(1, sizeof(Machine)));
-        if (machine == nullptr) return 3;
-        machine->stacks = static_cast<char*>(malloc(STACK * MOST_THREADS));
-        if (machine->stacks == nullptr) return 3;
+        free(memory);
+        return 3;
     }
     Machine& m = *machine;
     m.shared_size = shared;
-    m.shared = static_cast<unsigned char*>(aligned_alloc(128, (shared + CANARY + 127) / 128 * 128));
-    alignas(16) unsigned char copy[512];
-    if (m.shared == nullptr || size > sizeof(copy)) return 3;
+    m.shared = memory;
     memcpy(copy, argument, size);
     m.body = entry->body;
     m.argument = copy;
-    m.launches++;
     block_size = {threads, 1, 1};
     grid_size = {grid[0], grid[1], grid[2]};
     int result = 0;
-    unsigned count = 0;
-    for (unsigned z = 0; z < grid[2]; z++)
-        for (unsigned y = 0; y < grid[1]; y++)
-            for (unsigned x = 0; x < grid[0]; x++) {
-                block_index = {x, y, z};
-                m.eager = (count + m.launches) % 2 == 0;
-                m.falling = (count / 2 + m.launches) % 2 == 0;
-                count++;
-                if (!run_block(static_cast<int>(threads))) result = 4;
-            }
-    free(m.shared);
-    m.shared = nullptr;
+    for (unsigned block = first; block < end; block++) {
+        block_index = {block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]};
+        m.eager = (block + salt) % 2 == 0;
+        m.falling = (block / 2 + salt) % 2 == 0;
+        if (!run_block(static_cast<int>(threads))) result = 4;
+    }
+    rest(machine);
+    free(memory);
     return result;
 }
 

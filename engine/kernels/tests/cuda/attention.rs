@@ -26,19 +26,18 @@ const TOLERANCE: f64 = 4e-3;
 
 #[test]
 fn attention_of_patches_is_right() {
-    if !available() {
-        return;
-    }
-    for (rows, heads, dim) in [(1, 3, 16), (63, 2, 16), (64, 1, 64), (130, 2, 64), (70, 1, 24), (65, 1, 128)] {
+    let Some(card) = Card::open() else { return };
+    let small = [(1, 3, 16), (63, 2, 16), (64, 1, 64), (130, 2, 64), (70, 1, 24), (65, 1, 128)];
+    for (rows, heads, dim) in card.cases(&small, &[(700, 4, 64)]) {
         let qkv = Random::new(rows as u64).halves(rows * 3 * heads * dim);
-        let mut out = Halves::poison(rows * heads * dim);
+        let (qkv_at, out) = (card.put(&qkv), card.poison::<bf16>(rows * heads * dim));
         let pitch = 3 * heads * dim;
-        let part = |n: usize| qkv.at() + (n * heads * dim * 2) as u64;
+        let part = |n: usize| qkv_at.at() + (n * heads * dim * 2) as u64;
         let arguments = AttentionArguments {
             queries: part(0),
             keys: part(1),
             values: part(2),
-            out: target(out.as_mut()),
+            out: out.at(),
             rows: rows as i32,
             window: rows as i32,
             heads: heads as i32,
@@ -51,15 +50,16 @@ fn attention_of_patches_is_right() {
             scale: (dim as f32).powf(-0.5),
             ..Default::default()
         };
-        run(arguments.launch());
+        card.run(arguments.launch());
+        let out = floats(&out.get());
         for head in 0..heads {
             let at = |n: usize| -> Vec<&[bf16]> {
-                qkv.get().chunks_exact(pitch).map(|row| &row[(n * heads + head) * dim..][..dim]).collect()
+                qkv.chunks_exact(pitch).map(|row| &row[(n * heads + head) * dim..][..dim]).collect()
             };
             let (queries, keys, values) = (at(0), at(1), at(2));
             for (row, query) in queries.iter().enumerate() {
                 let expected = reference(query, &keys, &values, rows, arguments.scale);
-                let got = &out.floats()[(row * heads + head) * dim..][..dim];
+                let got = &out[(row * heads + head) * dim..][..dim];
                 close(&format!("{rows} rows, row {row}"), got, &expected, TOLERANCE, HALF_UNIT);
             }
         }
@@ -74,9 +74,9 @@ struct Caches {
     window: usize,
     slots: Vec<Slot>,
     sequence_slots: Vec<i32>,
-    keys: Halves,
-    values: Halves,
-    queries: Halves,
+    keys: Vec<bf16>,
+    values: Vec<bf16>,
+    queries: Vec<bf16>,
 }
 
 impl Caches {
@@ -118,22 +118,25 @@ impl Caches {
     }
 
     /// `[rows, heads, dim]`; in parts when `split`.
-    fn run(&self, mask: i32, split: bool) -> Halves {
+    fn run(&self, card: &Card, mask: i32, split: bool) -> Vec<bf16> {
         let most = self.slots.iter().map(|s| s.capacity as usize).max().unwrap();
         // More parts than any sequence needs, as with a graph that is kept while caches grow.
         let chunks = if split { chunks(most) + 2 } else { 1 };
-        let mut out = Halves::poison(self.rows() * self.heads * self.dim);
-        let mut parts = Floats::poison(self.rows() * self.heads * chunks * self.dim);
-        let mut weights = Floats::poison(self.rows() * self.heads * chunks * 2);
+        let (queries, keys, values) = (card.put(&self.queries), card.put(&self.keys), card.put(&self.values));
+        let (slots, sequence_slots) = (card.put(&self.slots), card.put(&self.sequence_slots));
+        let places = self.rows() * self.heads;
+        let out = card.poison::<bf16>(places * self.dim);
+        let parts = card.poison::<f32>(places * chunks * self.dim);
+        let weights = card.poison::<f32>(places * chunks * 2);
         let arguments = AttentionArguments {
-            queries: self.queries.at(),
-            keys: self.keys.at(),
-            values: self.values.at(),
-            slots: address(&self.slots),
-            sequence_slots: address(&self.sequence_slots),
-            out: target(out.as_mut()),
-            parts: target(parts.as_mut()),
-            weights: target(weights.as_mut()),
+            queries: queries.at(),
+            keys: keys.at(),
+            values: values.at(),
+            slots: slots.at(),
+            sequence_slots: sequence_slots.at(),
+            out: out.at(),
+            parts: parts.at(),
+            weights: weights.at(),
             rows: self.rows() as i32,
             window: self.window as i32,
             heads: self.heads as i32,
@@ -147,16 +150,15 @@ impl Caches {
             scale: (self.dim as f32).powf(-0.5),
             pad: 0,
         };
-        run(arguments.launch());
+        card.run(arguments.launch());
         if chunks > 1 {
-            run(arguments.combine());
+            card.run(arguments.combine());
         }
-        out
+        out.get()
     }
 
-    fn check(&self, mask: i32, split: bool) {
-        let out = self.run(mask, split);
-        let (out, queries) = (out.floats(), self.queries.get());
+    fn check(&self, card: &Card, mask: i32, split: bool) {
+        let out = floats(&self.run(card, mask, split));
         for row in 0..self.rows() {
             let slot = &self.slots[self.sequence_slots[row / self.window] as usize];
             let (past, index) = (slot.cached as usize, row % self.window);
@@ -168,16 +170,12 @@ impl Caches {
             for head in 0..self.heads {
                 let kv = head / (self.heads / self.kv_heads);
                 let from = slot.offset as usize + kv * slot.capacity as usize * self.dim;
-                let list = |pool: &Halves| -> Vec<bf16> { pool.get()[from..][..seen * self.dim].to_vec() };
-                let (keys, values) = (list(&self.keys), list(&self.values));
+                let seen_at = from..from + seen * self.dim;
+                let keys: Vec<_> = self.keys[seen_at.clone()].chunks_exact(self.dim).collect();
+                let values: Vec<_> = self.values[seen_at].chunks_exact(self.dim).collect();
                 let at = (row * self.heads + head) * self.dim;
-                let expected = reference(
-                    &queries[at..at + self.dim],
-                    &keys.chunks_exact(self.dim).collect::<Vec<_>>(),
-                    &values.chunks_exact(self.dim).collect::<Vec<_>>(),
-                    seen,
-                    (self.dim as f32).powf(-0.5),
-                );
+                let expected =
+                    reference(&self.queries[at..at + self.dim], &keys, &values, seen, (self.dim as f32).powf(-0.5));
                 let what = format!("window {}, mask {mask}, row {row}, head {head}", self.window);
                 close(&what, &out[at..at + self.dim], &expected, TOLERANCE, HALF_UNIT);
             }
@@ -187,49 +185,47 @@ impl Caches {
 
 #[test]
 fn windows_over_caches_of_several_lengths_are_right_under_every_mask() {
-    if !available() {
-        return;
-    }
+    let Some(card) = Card::open() else { return };
     for window in [1, 2, 33, 40] {
         for mask in [mask::CAUSAL, mask::DRAFT, mask::BLOCK] {
-            Caches::new(4, 2, 24, window, &[0, 5, 130]).check(mask, true);
+            Caches::new(4, 2, 24, window, &[0, 5, 130]).check(&card, mask, true);
         }
     }
     for (heads, kv_heads, dim) in [(4, 2, 16), (4, 2, 64), (4, 4, 128), (6, 2, 32), (4, 2, 128)] {
-        Caches::new(heads, kv_heads, dim, 9, &[63, 201]).check(mask::DRAFT, true);
-        Caches::new(heads, kv_heads, dim, 9, &[64]).check(mask::CAUSAL, true);
+        Caches::new(heads, kv_heads, dim, 9, &[63, 201]).check(&card, mask::DRAFT, true);
+        Caches::new(heads, kv_heads, dim, 9, &[64]).check(&card, mask::CAUSAL, true);
     }
 }
 
 #[test]
 fn a_window_of_the_published_size_is_right() {
-    if !available() {
-        return;
+    let Some(card) = Card::open() else { return };
+    Caches::new(16, 8, 128, 33, &[150]).check(&card, mask::DRAFT, true);
+    Caches::new(16, 8, 128, 1, &[300, 77]).check(&card, mask::CAUSAL, true);
+    for window in card.cases(&[], &[1, 33]) {
+        Caches::new(16, 8, 128, window, &[1500, 0, 413, 64]).check(&card, mask::DRAFT, true);
     }
-    Caches::new(16, 8, 128, 33, &[150]).check(mask::DRAFT, true);
-    Caches::new(16, 8, 128, 1, &[300, 77]).check(mask::CAUSAL, true);
 }
 
 #[test]
 fn prefill_is_causal() {
-    if !available() {
-        return;
-    }
-    Caches::new(4, 2, 16, 150, &[0]).check(mask::CAUSAL, false);
-    Caches::new(2, 1, 128, 70, &[0]).check(mask::CAUSAL, false);
+    let Some(card) = Card::open() else { return };
+    Caches::new(4, 2, 16, 150, &[0]).check(&card, mask::CAUSAL, false);
+    Caches::new(2, 1, 128, 70, &[0]).check(&card, mask::CAUSAL, false);
     // A prompt that is run in pieces.
-    Caches::new(4, 2, 24, 50, &[61]).check(mask::CAUSAL, false);
+    Caches::new(4, 2, 24, 50, &[61]).check(&card, mask::CAUSAL, false);
+    for rows in card.cases(&[], &[300]) {
+        Caches::new(16, 8, 128, rows, &[0]).check(&card, mask::CAUSAL, false);
+    }
 }
 
 #[test]
 fn a_row_has_the_same_bits_alone_and_in_a_window() {
-    if !available() {
-        return;
-    }
-    for (heads, kv_heads, dim, cached) in [(4, 2, 24, 100), (2, 1, 128, 40)] {
+    let Some(card) = Card::open() else { return };
+    for (heads, kv_heads, dim, cached) in card.cases(&[(4, 2, 24, 100), (2, 1, 128, 40)], &[(16, 8, 128, 3000)]) {
         let whole = Caches::new(heads, kv_heads, dim, 33, &[cached, 7]);
         let width = heads * dim;
-        let all = whole.run(mask::CAUSAL, true);
+        let all = whole.run(&card, mask::CAUSAL, true);
         for sequence in 0..2 {
             for index in [0, 1, 17, 32] {
                 let which = whole.sequence_slots[sequence];
@@ -237,7 +233,7 @@ fn a_row_has_the_same_bits_alone_and_in_a_window() {
                 slots[which as usize].cached += index as i32;
                 let row = sequence * 33 + index;
                 let at = row * width..(row + 1) * width;
-                let queries = Halves::new(&whole.queries.floats()[at.clone()]);
+                let queries = whole.queries[at.clone()].to_vec();
                 let alone = Caches {
                     window: 1,
                     slots,
@@ -247,7 +243,7 @@ fn a_row_has_the_same_bits_alone_and_in_a_window() {
                     values: whole.values.clone(),
                     ..whole
                 };
-                assert_eq!(alone.run(mask::CAUSAL, true).get(), &all.get()[at], "row {row}");
+                assert_eq!(alone.run(&card, mask::CAUSAL, true), all[at], "row {row}");
             }
         }
     }
@@ -255,18 +251,15 @@ fn a_row_has_the_same_bits_alone_and_in_a_window() {
 
 #[test]
 fn idle_sequences_are_left_alone() {
-    if !available() {
-        return;
-    }
+    let Some(card) = Card::open() else { return };
     let mut caches = Caches::new(4, 2, 16, 2, &[3, 90, 5]);
     caches.slots[2].state = state::ENDED;
     caches.sequence_slots = vec![-1, 1, 2];
     for split in [false, true] {
-        let out = caches.run(mask::CAUSAL, split);
+        let out = caches.run(&card, mask::CAUSAL, split);
         let width = 2 * 4 * 16;
-        let untouched = |row: &[bf16]| row.iter().all(|v| v.to_bits() == u16::MAX);
-        let rows: Vec<bool> = out.get().chunks_exact(width).map(untouched).collect();
+        let rows: Vec<bool> = out.chunks_exact(width).map(untouched).collect();
         assert_eq!(rows, [true, false, true]);
-        assert!(out.get()[width..2 * width].iter().all(|v| v.is_finite()));
+        assert!(out[width..2 * width].iter().all(|v| v.is_finite()));
     }
 }

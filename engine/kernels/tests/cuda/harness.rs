@@ -1,105 +1,154 @@
-//! What the tests share: random numbers, addresses, launches, comparisons.
+//! What the tests share: a card or its emulation, buffers on it, random numbers, comparisons.
+
+use std::cell::{RefCell, RefMut};
+use std::marker::PhantomData;
 
 use half::bf16;
-use kernels::cuda::abi::Address;
-use kernels::cuda::{emulation, launch::Launch};
+use kernels::cuda::abi::{Address, Peak, PeakPart, Record, Slot};
+use kernels::cuda::driver::{DevicePtr, Driver, DriverError};
+use kernels::cuda::fake::Fake;
+use kernels::cuda::launch::Launch;
+use kernels::cuda::{self, emulation};
 
-/// Whether kernels can be run; says so when not.
-pub(crate) fn available() -> bool {
-    if !emulation::AVAILABLE {
-        println!("skipped: this build has no emulation of the CUDA kernels");
+/// What the kernels run on: the emulation, or a card where `GRAVITYOCR_CARD` is set.
+pub(crate) struct Card {
+    driver: RefCell<Box<dyn Driver>>,
+    is_real: bool,
+}
+
+impl Card {
+    /// `None`, said aloud, where this build has no emulation. A card that was asked for has to be there.
+    pub(crate) fn open() -> Option<Self> {
+        let is_real = std::env::var_os("GRAVITYOCR_CARD").is_some();
+        let driver = if is_real {
+            cuda::open(0).unwrap_or_else(|error| panic!("a card was asked for: {error}"))
+        } else if emulation::AVAILABLE {
+            Box::new(Fake::emulated(1 << 30))
+        } else {
+            println!("skipped: this build has no emulation of the CUDA kernels");
+            return None;
+        };
+        Some(Self { driver: RefCell::new(driver), is_real })
     }
-    emulation::AVAILABLE
-}
 
-/// Runs a launch of buffers that the test holds.
-pub(crate) fn run(launch: Launch) {
-    // SAFETY: the tests size their buffers for the launches they make.
-    unsafe { emulation::run(&launch) }.unwrap();
-}
-
-pub(crate) fn address<T>(of: &[T]) -> Address {
-    of.as_ptr() as Address
-}
-
-/// A buffer that a kernel writes.
-pub(crate) fn target<T>(of: &mut [T]) -> Address {
-    of.as_mut_ptr() as Address
-}
-
-/// bf16 numbers on a 16-byte boundary, as the kernels expect of device memory.
-#[derive(Clone)]
-pub(crate) struct Halves {
-    words: Vec<u128>,
-    len: usize,
-}
-
-impl Halves {
-    pub(crate) fn new(values: &[f32]) -> Self {
-        let mut new = Self { words: vec![0; values.len().div_ceil(8)], len: values.len() };
-        for (to, &v) in new.as_mut().iter_mut().zip(values) {
-            *to = bf16::from_f32(v);
+    /// As [`open`](Self::open), but a card or nothing.
+    pub(crate) fn real() -> Option<Self> {
+        let card = Self::open().filter(|card| card.is_real);
+        if card.is_none() {
+            println!("skipped: this needs a card, and GRAVITYOCR_CARD to ask for it");
         }
-        new
+        card
     }
 
-    /// Full of NaN, so that what nobody wrote shows.
-    pub(crate) fn poison(len: usize) -> Self {
-        Self { words: vec![u128::MAX; len.div_ceil(8)], len }
+    /// The cases `always`, and on a card also those that would take the emulation too long.
+    pub(crate) fn cases<T: Copy>(&self, always: &[T], on_a_card: &[T]) -> Vec<T> {
+        [always, if self.is_real { on_a_card } else { &[] }].concat()
     }
 
-    pub(crate) fn at(&self) -> Address {
-        self.words.as_ptr() as Address
+    pub(crate) fn driver(&self) -> RefMut<'_, Box<dyn Driver>> {
+        self.driver.borrow_mut()
     }
 
-    pub(crate) fn as_mut(&mut self) -> &mut [bf16] {
-        // SAFETY: the words hold at least `len` numbers of two bytes, and any bits are a bf16.
-        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.len) }
+    /// Numbers on the card.
+    pub(crate) fn put<T: Plain>(&self, values: &[T]) -> Buffer<'_, T> {
+        let buffer = self.poison(values.len());
+        buffer.set(values);
+        buffer
     }
 
-    pub(crate) fn get(&self) -> &[bf16] {
-        // SAFETY: as above.
-        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len) }
+    /// Room for so many numbers, all bits one: NaN or -1, so that what nobody wrote shows.
+    pub(crate) fn poison<T: Plain>(&self, len: usize) -> Buffer<'_, T> {
+        let bytes = len * size_of::<T>() + 2 * GUARD;
+        let mut driver = self.driver();
+        let memory = driver.alloc(bytes).unwrap_or_else(fail);
+        driver.upload(memory, &vec![0xff; bytes]).unwrap_or_else(fail);
+        Buffer { card: self, memory, len, of: PhantomData }
     }
 
-    pub(crate) fn floats(&self) -> Vec<f32> {
-        self.get().iter().map(|v| v.to_f32()).collect()
+    /// Runs a launch to its end.
+    #[track_caller]
+    pub(crate) fn run(&self, launch: Launch) {
+        let mut driver = self.driver();
+        driver.launch(&launch).and_then(|()| driver.synchronize()).unwrap_or_else(fail);
+    }
+
+    fn read(&self, from: DevicePtr, bytes: usize) -> Vec<u8> {
+        let (mut driver, mut read) = (self.driver(), Vec::new());
+        driver.download(from, bytes).and_then(|()| driver.wait(&mut read)).unwrap_or_else(fail);
+        read
     }
 }
 
-/// f32 numbers on a 16-byte boundary.
-#[derive(Clone)]
-pub(crate) struct Floats {
-    words: Vec<u128>,
+/// Fails the test with the driver's sentence.
+#[track_caller]
+pub(crate) fn fail<T>(error: DriverError) -> T {
+    panic!("{error}")
+}
+
+/// Bytes before and after a buffer that nobody may write, all bits one. An odd multiple of 16: the numbers between them are
+/// aligned as the kernels ask, and no better.
+const GUARD: usize = 17 * 16;
+
+/// Numbers on a card, given back when dropped. A write around them fails the test, a read around them gives NaN.
+pub(crate) struct Buffer<'c, T: Plain> {
+    card: &'c Card,
+    memory: DevicePtr,
     len: usize,
+    of: PhantomData<T>,
 }
 
-impl Floats {
-    pub(crate) fn new(values: &[f32]) -> Self {
-        let mut new = Self::poison(values.len());
-        new.as_mut().copy_from_slice(values);
-        new
-    }
-
-    /// Full of NaN.
-    pub(crate) fn poison(len: usize) -> Self {
-        Self { words: vec![u128::MAX; len.div_ceil(4)], len }
-    }
-
+impl<T: Plain> Buffer<'_, T> {
     pub(crate) fn at(&self) -> Address {
-        self.words.as_ptr() as Address
+        self.memory.offset(GUARD).0
     }
 
-    pub(crate) fn as_mut(&mut self) -> &mut [f32] {
-        // SAFETY: the words hold at least `len` numbers of four bytes, and any bits are an f32.
-        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.len) }
+    pub(crate) fn set(&self, values: &[T]) {
+        assert_eq!(values.len(), self.len);
+        // SAFETY: plain numbers without padding.
+        let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) };
+        self.card.driver().upload(DevicePtr(self.at()), bytes).unwrap_or_else(fail);
     }
 
-    pub(crate) fn get(&self) -> &[f32] {
-        // SAFETY: as above.
-        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len) }
+    pub(crate) fn get(&self) -> Vec<T> {
+        self.check();
+        let bytes = self.card.read(DevicePtr(self.at()), self.len * size_of::<T>());
+        // SAFETY: the chunk is as large as the type, whose every bit pattern is a value.
+        bytes.chunks_exact(size_of::<T>()).map(|bits| unsafe { bits.as_ptr().cast::<T>().read_unaligned() }).collect()
+    }
+
+    /// Nobody wrote around the numbers.
+    fn check(&self) {
+        let end = self.memory.offset(GUARD + self.len * size_of::<T>());
+        for (place, guard) in [("before", self.memory), ("beyond", end)] {
+            let intact = self.card.read(guard, GUARD).iter().all(|&byte| byte == 0xff);
+            assert!(intact, "a kernel wrote {place} a buffer of {} numbers", self.len);
+        }
     }
 }
+
+impl<T: Plain> Drop for Buffer<'_, T> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.check();
+        }
+        let _ = self.card.driver().release(self.memory);
+    }
+}
+
+/// What a buffer holds.
+///
+/// # Safety
+/// No padding, and every bit pattern is a value.
+pub(crate) unsafe trait Plain: Copy {}
+
+macro_rules! plain {
+    ($($type:ty)*) => {$(
+        // SAFETY: numbers, or `repr(C)` structures of numbers padded by hand.
+        unsafe impl Plain for $type {}
+    )*};
+}
+
+plain! { f32 i32 [i32; 3] bf16 Slot Peak PeakPart Record }
 
 /// Numbers that look random, the same in every run.
 pub(crate) struct Random(u64);
@@ -121,9 +170,26 @@ impl Random {
         (0..len).map(|_| self.number()).collect()
     }
 
-    pub(crate) fn halves(&mut self, len: usize) -> Halves {
-        Halves::new(&self.floats(len))
+    pub(crate) fn halves(&mut self, len: usize) -> Vec<bf16> {
+        halves(&self.floats(len))
     }
+}
+
+pub(crate) fn halves(values: &[f32]) -> Vec<bf16> {
+    values.iter().map(|&v| bf16::from_f32(v)).collect()
+}
+
+pub(crate) fn floats(values: &[bf16]) -> Vec<f32> {
+    values.iter().map(|v| v.to_f32()).collect()
+}
+
+pub(crate) fn wide(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|&v| f64::from(v)).collect()
+}
+
+/// Whether nobody wrote a poisoned buffer's numbers.
+pub(crate) fn untouched(values: &[bf16]) -> bool {
+    values.iter().all(|v| v.to_bits() == u16::MAX)
 }
 
 /// Every number within `absolute` plus `relative` of the expected one.
@@ -139,6 +205,28 @@ pub(crate) fn close(what: &str, got: &[f32], expected: &[f64], absolute: f64, re
 /// Half a unit in the last place of a bf16, relative.
 pub(crate) const HALF_UNIT: f64 = 1.0 / 256.0;
 
-pub(crate) fn wide(values: &[f32]) -> Vec<f64> {
-    values.iter().map(|&v| f64::from(v)).collect()
+#[test]
+#[should_panic(expected = "the CUDA driver could not run")]
+fn a_launch_that_the_card_refuses_fails_with_the_drivers_sentence() {
+    let card = Card::open().unwrap_or_else(|| panic!("the CUDA driver could not run anything: there is none"));
+    let round = kernels::cuda::abi::RoundArguments { sequences: 1, ..Default::default() };
+    // More threads than the kernel is compiled for.
+    card.run(Launch { block: [64, 1, 1], ..round.settle() });
+}
+
+#[test]
+#[should_panic(expected = "a kernel wrote beyond a buffer of 8 numbers")]
+fn a_write_beyond_a_buffer_fails() {
+    let Some(card) = Card::open() else { panic!("a kernel wrote beyond a buffer of 8 numbers: of no kernel") };
+    let (input, out) = (card.put(&[1.0f32; 9]), card.poison::<bf16>(8));
+    let arguments = kernels::cuda::abi::PackArguments {
+        input: input.at(),
+        out: out.at(),
+        rows: 1,
+        width: 9,
+        pitch: 16,
+        ..Default::default()
+    };
+    card.run(arguments.launch());
+    out.get();
 }

@@ -1,5 +1,6 @@
 //! Norms and the embedding.
 
+use half::bf16;
 use kernels::cuda::abi::*;
 
 use super::harness::*;
@@ -13,72 +14,66 @@ fn rms(x: &[f64], weight: &[f32]) -> Vec<f64> {
 
 #[test]
 fn rms_norm_is_right() {
-    if !available() {
-        return;
-    }
-    for (rows, width) in [(1, 48), (3, 64), (2, 1536), (1, 2056)] {
+    let Some(card) = Card::open() else { return };
+    for (rows, width) in card.cases(&[(1, 48), (3, 64), (2, 1536), (1, 2056)], &[(4096, 1024), (10_496, 1536)]) {
         let mut random = Random::new(width as u64);
-        let (x, weight) = (Floats::new(&random.floats(rows * width)), Floats::new(&random.floats(width)));
-        let mut out = Halves::poison(rows * width);
+        let (x, weight) = (random.floats(rows * width), random.floats(width));
+        let (x_at, weight_at, out) = (card.put(&x), card.put(&weight), card.poison::<bf16>(rows * width));
         let arguments = NormArguments {
-            x: x.at(),
-            weight: weight.at(),
-            out: target(out.as_mut()),
+            x: x_at.at(),
+            weight: weight_at.at(),
+            out: out.at(),
             rows: rows as i32,
             width: width as i32,
             eps: EPS,
             pad: 0,
         };
-        run(arguments.launch());
-        let expected: Vec<f64> = x.get().chunks_exact(width).flat_map(|row| rms(&wide(row), weight.get())).collect();
-        close("rms_norm", &out.floats(), &expected, 1e-6, HALF_UNIT);
+        card.run(arguments.launch());
+        let expected: Vec<f64> = x.chunks_exact(width).flat_map(|row| rms(&wide(row), &weight)).collect();
+        close("rms_norm", &floats(&out.get()), &expected, 1e-6, HALF_UNIT);
     }
 }
 
 #[test]
 fn add_norm_sums_the_planes_adds_the_normed_row_and_norms_the_stream() {
-    if !available() {
-        return;
-    }
-    for (rows, width, splits) in [(1, 64, 1), (2, 1536, 6), (33, 256, 8)] {
+    let Some(card) = Card::open() else { return };
+    for (rows, width, splits) in
+        card.cases(&[(1, 64, 1), (2, 1536, 6), (33, 256, 8)], &[(320, 1536, 6), (10_496, 1536, 1)])
+    {
         let mut random = Random::new((width + splits) as u64);
-        let parts = Floats::new(&random.floats(splits * rows * width));
-        let (post, next) = (Floats::new(&random.floats(width)), Floats::new(&random.floats(width)));
-        let before = random.floats(rows * width);
-        let mut hidden = Floats::new(&before);
-        let mut out = Halves::poison(rows * width);
+        let parts = random.floats(splits * rows * width);
+        let (post, next, before) = (random.floats(width), random.floats(width), random.floats(rows * width));
+        let (parts_at, post_at, next_at) = (card.put(&parts), card.put(&post), card.put(&next));
+        let (hidden, out) = (card.put(&before), card.poison::<bf16>(rows * width));
         let arguments = AddNormArguments {
-            parts: parts.at(),
-            post: post.at(),
-            next: next.at(),
-            hidden: target(hidden.as_mut()),
-            out: target(out.as_mut()),
+            parts: parts_at.at(),
+            post: post_at.at(),
+            next: next_at.at(),
+            hidden: hidden.at(),
+            out: out.at(),
             rows: rows as i32,
             width: width as i32,
             splits: splits as i32,
             eps: EPS,
         };
-        run(arguments.launch());
+        card.run(arguments.launch());
         let (mut stream, mut normed) = (Vec::new(), Vec::new());
         for row in 0..rows {
-            let sum: Vec<f64> = (0..width)
-                .map(|i| (0..splits).map(|s| f64::from(parts.get()[(s * rows + row) * width + i])).sum())
-                .collect();
+            let sum: Vec<f64> =
+                (0..width).map(|i| (0..splits).map(|s| f64::from(parts[(s * rows + row) * width + i])).sum()).collect();
             let added: Vec<f64> =
-                rms(&sum, post.get()).iter().zip(&before[row * width..]).map(|(v, &h)| v + f64::from(h)).collect();
-            normed.extend(rms(&added, next.get()));
+                rms(&sum, &post).iter().zip(&before[row * width..]).map(|(v, &h)| v + f64::from(h)).collect();
+            normed.extend(rms(&added, &next));
             stream.extend(added);
         }
-        close("hidden", hidden.get(), &stream, 1e-5, 0.0);
-        close("out", &out.floats(), &normed, 1e-5, HALF_UNIT);
+        close("hidden", &hidden.get(), &stream, 1e-5, 0.0);
+        close("out", &floats(&out.get()), &normed, 1e-5, HALF_UNIT);
     }
 }
 
 #[test]
 fn layer_norm_and_gelu_are_right() {
-    if !available() {
-        return;
-    }
+    let Some(card) = Card::open() else { return };
     // gelu(1) = 0.841345, gelu(-1) = -0.158655: x = [1, -1] * n is its own layer norm but for eps.
     let width = 64;
     let x: Vec<f32> =
@@ -88,55 +83,53 @@ fn layer_norm_and_gelu_are_right() {
     let bias = [vec![0.0; width], random.floats(width)].concat();
     for row in 0..2 {
         let at = row * width..(row + 1) * width;
-        let (weight, bias) = (&weight[at.clone()], &bias[at.clone()]);
-        let mut out = Halves::poison(width);
+        let (x, weight, bias) = (&x[at.clone()], &weight[at.clone()], &bias[at]);
+        let (x_at, weight_at, bias_at) = (card.put(x), card.put(weight), card.put(bias));
+        let out = card.poison::<bf16>(width);
         let arguments = LayerNormArguments {
-            x: address(&x[at.clone()]),
-            weight: address(weight),
-            bias: address(bias),
-            out: target(out.as_mut()),
+            x: x_at.at(),
+            weight: weight_at.at(),
+            bias: bias_at.at(),
+            out: out.at(),
             rows: 1,
             width: width as i32,
             eps: EPS,
             pad: 0,
         };
-        run(arguments.launch());
+        card.run(arguments.launch());
         if row == 0 {
             let expected: Vec<f64> = (0..width).map(|i| [0.841_345, -0.158_655][i % 2]).collect();
-            close("gelu", &out.floats(), &expected, 1e-4, HALF_UNIT);
+            close("gelu", &floats(&out.get()), &expected, 1e-4, HALF_UNIT);
             continue;
         }
         // The scalar kernels are tested against tables of erf.
         let mut expected = vec![0.0; width];
         let kernel = kernels::Kernel::best();
-        kernel.layer_norm(&x[at], weight, bias, EPS, &mut expected);
+        kernel.layer_norm(x, weight, bias, EPS, &mut expected);
         kernel.gelu(&mut expected);
-        close("layer norm", &out.floats(), &wide(&expected), 1e-5, HALF_UNIT);
+        close("layer norm", &floats(&out.get()), &wide(&expected), 1e-5, HALF_UNIT);
     }
 }
 
 #[test]
 fn embed_takes_tokens_from_the_table_and_image_rows_from_the_features() {
-    if !available() {
-        return;
-    }
+    let Some(card) = Card::open() else { return };
     let (width, vocabulary, features) = (64, 10, 3);
     let mut random = Random::new(2);
     let table = random.halves(vocabulary * width);
-    let image = Floats::new(&random.floats(features * width));
-    let norm = Floats::new(&random.floats(width));
+    let (image, norm) = (random.floats(features * width), random.floats(width));
     // The last three are outside: the last token, token 0, token 0.
     let ids = [4, -1, -3, 0, 99, -4, i32::MIN];
     let rows = ids.len();
-    let mut hidden = Floats::poison(rows * width);
-    let mut out = Halves::poison(rows * width);
+    let (ids, table_at, image_at, norm_at) = (card.put(&ids), card.put(&table), card.put(&image), card.put(&norm));
+    let (hidden, out) = (card.poison::<f32>(rows * width), card.poison::<bf16>(rows * width));
     let arguments = EmbedArguments {
-        ids: address(&ids),
-        table: table.at(),
-        features: image.at(),
-        norm: norm.at(),
-        hidden: target(hidden.as_mut()),
-        out: target(out.as_mut()),
+        ids: ids.at(),
+        table: table_at.at(),
+        features: image_at.at(),
+        norm: norm_at.at(),
+        hidden: hidden.at(),
+        out: out.at(),
         rows: rows as i32,
         width: width as i32,
         vocabulary: vocabulary as i32,
@@ -144,12 +137,12 @@ fn embed_takes_tokens_from_the_table_and_image_rows_from_the_features() {
         eps: EPS,
         pad: 0,
     };
-    run(arguments.launch());
-    let table = table.floats();
+    card.run(arguments.launch());
+    let table = floats(&table);
     let token = |id: usize| &table[id * width..(id + 1) * width];
-    let feature = |row: usize| &image.get()[row * width..(row + 1) * width];
+    let feature = |row: usize| &image[row * width..(row + 1) * width];
     let expected = [token(4), feature(0), feature(2), token(0), token(9), token(0), token(0)];
     assert_eq!(hidden.get(), expected.concat());
-    let normed: Vec<f64> = expected.iter().flat_map(|row| rms(&wide(row), norm.get())).collect();
-    close("out", &out.floats(), &normed, 1e-6, HALF_UNIT);
+    let normed: Vec<f64> = expected.iter().flat_map(|row| rms(&wide(row), &norm)).collect();
+    close("out", &floats(&out.get()), &normed, 1e-6, HALF_UNIT);
 }

@@ -1,5 +1,6 @@
 //! Products, their epilogues, and the arg-max of an LM head.
 
+use half::bf16;
 use kernels::cuda::abi::*;
 use kernels::cuda::launch::{Launch, peak_tiles, splits};
 
@@ -9,10 +10,12 @@ struct Case {
     rows: usize,
     n: usize,
     k: usize,
-    x: Halves,
-    weight: Halves,
-    bias: Floats,
+    x: Vec<bf16>,
+    weight: Vec<bf16>,
+    bias: Vec<f32>,
     epilogue: Epilogue,
+    /// Planes of [`Epilogue::Float`]; `None`: as many as a window takes.
+    splits: Option<usize>,
 }
 
 impl Case {
@@ -20,32 +23,38 @@ impl Case {
         let mut random = Random::new((rows * 7919 + n * 31 + k) as u64);
         let outer = if epilogue == Epilogue::SwiGlu { 2 * n } else { n };
         let (x, weight) = (random.halves(rows * k), random.halves(outer * k));
-        Self { rows, n, k, x, weight, bias: Floats::new(&random.floats(outer)), epilogue }
+        Self { rows, n, k, x, weight, bias: random.floats(outer), epilogue, splits: None }
     }
 
-    fn arguments(&self) -> ProductArguments {
-        let float = self.epilogue == Epilogue::Float;
-        ProductArguments {
-            x: self.x.at(),
-            weight: self.weight.at(),
-            bias: if self.epilogue == Epilogue::Peaks { 0 } else { self.bias.at() },
+    /// Runs a launch made from the arguments, which gets `x`, `weight` and `bias` on the card.
+    fn launch(&self, card: &Card, out: Address, launch: impl Fn(&ProductArguments) -> Launch) {
+        let (x, weight, bias) = (card.put(&self.x), card.put(&self.weight), card.put(&self.bias));
+        card.run(launch(&ProductArguments {
+            x: x.at(),
+            weight: weight.at(),
+            bias: if self.epilogue == Epilogue::Peaks { 0 } else { bias.at() },
+            out,
             rows: self.rows as i32,
             n: self.n as i32,
             k: self.k as i32,
             x_pitch: self.k as i32,
             out_pitch: self.n as i32,
-            splits: if float { splits(self.n, self.k) as i32 } else { 1 },
+            splits: self.splits() as i32,
             epilogue: self.epilogue as i32,
             ..Default::default()
-        }
+        }));
+    }
+
+    fn splits(&self) -> usize {
+        if self.epilogue == Epilogue::Float { self.splits.unwrap_or(splits(self.n, self.k)) } else { 1 }
     }
 
     /// `x weight^T + bias` in f64.
     fn sums(&self) -> Vec<f64> {
-        let (x, weight) = (self.x.floats(), self.weight.floats());
+        let (x, weight) = (floats(&self.x), floats(&self.weight));
         let mut out = Vec::new();
         for x in x.chunks_exact(self.k) {
-            for (weight, &bias) in weight.chunks_exact(self.k).zip(self.bias.get()) {
+            for (weight, &bias) in weight.chunks_exact(self.k).zip(&self.bias) {
                 let mut lanes = [0.0f64; 8];
                 for (x, w) in x.chunks_exact(8).zip(weight.chunks_exact(8)) {
                     for i in 0..8 {
@@ -71,15 +80,13 @@ impl Case {
         }
     }
 
-    /// Runs a launch made from the arguments and gives the result.
-    fn run(&self, launch: impl Fn(&ProductArguments) -> Launch) -> (Vec<f32>, Vec<f32>) {
-        let mut arguments = self.arguments();
+    /// The result of a launch made from the arguments, and what was there before it.
+    fn run(&self, card: &Card, launch: impl Fn(&ProductArguments) -> Launch) -> (Vec<f32>, Vec<f32>) {
         let count = self.rows * self.n;
         match self.epilogue {
             Epilogue::Float => {
-                let mut out = Floats::poison(arguments.splits as usize * count);
-                arguments.out = target(out.as_mut());
-                run(launch(&arguments));
+                let out = card.poison::<f32>(self.splits() * count);
+                self.launch(card, out.at(), launch);
                 let mut sum = vec![0.0; count];
                 for plane in out.get().chunks_exact(count) {
                     sum.iter_mut().zip(plane).for_each(|(s, p)| *s += p);
@@ -88,22 +95,20 @@ impl Case {
             }
             Epilogue::Add => {
                 let before = Random::new(5).floats(count);
-                let mut out = Floats::new(&before);
-                arguments.out = target(out.as_mut());
-                run(launch(&arguments));
-                (out.get().to_vec(), before)
+                let out = card.put(&before);
+                self.launch(card, out.at(), launch);
+                (out.get(), before)
             }
             _ => {
-                let mut out = Halves::poison(count);
-                arguments.out = target(out.as_mut());
-                run(launch(&arguments));
-                (out.floats(), Vec::new())
+                let out = card.poison::<bf16>(count);
+                self.launch(card, out.at(), launch);
+                (floats(&out.get()), Vec::new())
             }
         }
     }
 
-    fn check(&self, launch: impl Fn(&ProductArguments) -> Launch) {
-        let (got, before) = self.run(launch);
+    fn check(&self, card: &Card, launch: impl Fn(&ProductArguments) -> Launch) {
+        let (got, before) = self.run(card, launch);
         let half = matches!(self.epilogue, Epilogue::Half | Epilogue::SwiGlu);
         let absolute = 2e-6 * self.k as f64;
         let what = format!("{} x {} x {}, {:?}", self.rows, self.n, self.k, self.epilogue);
@@ -112,7 +117,7 @@ impl Case {
 
     /// The rows from `first` on, so many.
     fn rows(&self, first: usize, rows: usize) -> Self {
-        let x = Halves::new(&self.x.floats()[first * self.k..(first + rows) * self.k]);
+        let x = self.x[first * self.k..(first + rows) * self.k].to_vec();
         Self { rows, x, weight: self.weight.clone(), bias: self.bias.clone(), ..*self }
     }
 }
@@ -128,11 +133,9 @@ fn large_tiles(arguments: &ProductArguments) -> Launch {
 
 #[test]
 fn window_products_are_right() {
-    if !available() {
-        return;
-    }
+    let Some(card) = Card::open() else { return };
     // Widths of the fixtures and sizes that fill no tile.
-    for (rows, n, k) in [
+    let small = [
         (1, 64, 64),
         (2, 104, 72),
         (8, 600, 64),
@@ -141,49 +144,47 @@ fn window_products_are_right() {
         (33, 136, 200),
         (40, 72, 64),
         (70, 64, 136),
-    ] {
+    ];
+    for (rows, n, k) in card.cases(&small, &[(1, 4096, 1536), (33, 1536, 4608)]) {
         for epilogue in EPILOGUES {
-            Case::new(rows, n, k, epilogue).check(ProductArguments::window);
+            Case::new(rows, n, k, epilogue).check(&card, ProductArguments::window);
         }
     }
 }
 
 #[test]
 fn products_of_many_rows_are_right() {
-    if !available() {
-        return;
-    }
-    for (rows, n, k) in [(3, 24, 8), (130, 200, 72), (257, 128, 328)] {
+    let Some(card) = Card::open() else { return };
+    for (rows, n, k) in card.cases(&[(3, 24, 8), (130, 200, 72), (257, 128, 328)], &[(260, 1024, 592)]) {
         for epilogue in EPILOGUES {
-            let mut case = Case::new(rows, n, k, epilogue);
-            if case.epilogue == Epilogue::Float {
-                case.k = case.k.min(64); // one step, so that there is one split
-                case.x = Halves::new(&case.x.floats()[..rows * case.k]);
-            }
-            case.check(large_tiles);
-            case.check(ProductArguments::bulk);
+            let case = Case { splits: Some(1), ..Case::new(rows, n, k, epilogue) };
+            case.check(&card, large_tiles);
+            case.check(&card, ProductArguments::bulk);
         }
     }
     let large = Case::new(1300, 1536, 8, Epilogue::Half);
-    assert_eq!(large.arguments().bulk().kernel, "product_bulk");
-    large.check(ProductArguments::bulk);
+    large.check(&card, |arguments| {
+        let launch = arguments.bulk();
+        assert_eq!(launch.kernel, "product_bulk");
+        launch
+    });
 }
 
 #[test]
 fn a_row_has_the_same_bits_in_every_window() {
-    if !available() {
-        return;
-    }
-    for (n, k, epilogue) in [
+    let Some(card) = Card::open() else { return };
+    let small = [
         (136, 712, Epilogue::Float),
         (72, 328, Epilogue::Half),
         (40, 200, Epilogue::SwiGlu),
         (64, 584, Epilogue::Float),
-    ] {
+    ];
+    let published = [(4096, 1536, Epilogue::Float), (1536, 4608, Epilogue::Float), (4608, 1536, Epilogue::SwiGlu)];
+    for (n, k, epilogue) in card.cases(&small, &published) {
         let whole = Case::new(70, n, k, epilogue);
-        let (all, _) = whole.run(ProductArguments::window); // product_64
+        let (all, _) = whole.run(&card, ProductArguments::window); // product_64
         for (first, rows) in [(0, 1), (37, 1), (5, 2), (9, 16), (0, 33), (30, 40)] {
-            let (some, _) = whole.rows(first, rows).run(ProductArguments::window);
+            let (some, _) = whole.rows(first, rows).run(&card, ProductArguments::window);
             assert_eq!(some, all[first * n..(first + rows) * n], "{rows} rows from {first}, {epilogue:?}");
         }
     }
@@ -191,9 +192,7 @@ fn a_row_has_the_same_bits_in_every_window() {
 
 #[test]
 fn products_of_a_layer_of_the_published_size_are_right() {
-    if !available() {
-        return;
-    }
+    let Some(card) = Card::open() else { return };
     for (rows, n, k, epilogue) in [
         (1, 4096, 1536, Epilogue::Float),
         (1, 1536, 2048, Epilogue::Float),
@@ -202,33 +201,29 @@ fn products_of_a_layer_of_the_published_size_are_right() {
         (33, 1536, 2048, Epilogue::Float),
         (330, 1024, 592, Epilogue::Half), // the patch embedding
     ] {
-        Case::new(rows, n, k, epilogue).check(ProductArguments::bulk);
+        Case::new(rows, n, k, epilogue).check(&card, ProductArguments::bulk);
     }
 }
 
 /// Peaks of the rows by the kernels.
-fn peaks(case: &Case) -> Vec<Peak> {
+fn peaks(card: &Card, case: &Case) -> Vec<Peak> {
     let tiles = peak_tiles(case.n);
-    let mut parts = vec![PeakPart::default(); case.rows * tiles];
-    let mut arguments = case.arguments();
-    arguments.out = target(&mut parts);
-    run(arguments.window());
-    let mut out = vec![Peak::default(); case.rows];
-    run(PeakArguments { parts: address(&parts), out: target(&mut out), rows: case.rows as i32, tiles: tiles as i32 }
-        .launch());
-    out
+    let (parts, out) = (card.poison::<PeakPart>(case.rows * tiles), card.poison::<Peak>(case.rows));
+    case.launch(card, parts.at(), ProductArguments::window);
+    let arguments = PeakArguments { parts: parts.at(), out: out.at(), rows: case.rows as i32, tiles: tiles as i32 };
+    card.run(arguments.launch());
+    out.get()
 }
 
 #[test]
 fn the_head_gives_the_two_largest_logits_and_the_probability() {
-    if !available() {
-        return;
-    }
-    for (rows, n, k) in [(1, 600, 64), (2, 59392, 64), (33, 1000, 72), (40, 600, 64), (66, 130, 64), (3, 5, 8)] {
+    let Some(card) = Card::open() else { return };
+    let small = [(1, 600, 64), (2, 59392, 64), (33, 1000, 72), (40, 600, 64), (66, 130, 64), (3, 5, 8)];
+    for (rows, n, k) in card.cases(&small, &[(3, 59392, 1536)]) {
         let mut case = Case::new(rows, n, k, Epilogue::Peaks);
-        case.bias = Floats::new(&vec![0.0; n]);
+        case.bias = vec![0.0; n];
         let sums = case.sums();
-        for (row, (peak, logits)) in peaks(&case).iter().zip(sums.chunks_exact(n)).enumerate() {
+        for (row, (peak, logits)) in peaks(&card, &case).iter().zip(sums.chunks_exact(n)).enumerate() {
             let mut order: Vec<usize> = (0..n).collect();
             order.sort_by(|&a, &b| logits[b].total_cmp(&logits[a]));
             let (first, second) = (order[0], order[1]);
@@ -246,9 +241,7 @@ fn the_head_gives_the_two_largest_logits_and_the_probability() {
 
 #[test]
 fn of_equal_logits_the_first_wins_and_nan_never_does() {
-    if !available() {
-        return;
-    }
+    let Some(card) = Card::open() else { return };
     let (n, k) = (200, 8);
     let mut weight = vec![0.0; n * k];
     for id in [70, 71, 135, 199] {
@@ -257,9 +250,9 @@ fn of_equal_logits_the_first_wins_and_nan_never_does() {
     weight[20 * k] = f32::NAN;
     let x = [vec![1.0; k], vec![0.0; k], vec![f32::NAN; k]].concat();
     let mut case = Case::new(3, n, k, Epilogue::Peaks);
-    case.weight = Halves::new(&weight);
-    case.x = Halves::new(&x);
-    let got = peaks(&case);
+    case.weight = halves(&weight);
+    case.x = halves(&x);
+    let got = peaks(&card, &case);
     assert_eq!((got[0].id, got[0].second, got[0].gap), (70, 71, 0.0));
     // Of 199 numbers four are 2 and the rest 0.
     assert!((got[0].probability - 1.0 / (4.0 + 195.0 * (-2.0f32).exp())).abs() < 1e-6);
@@ -269,35 +262,31 @@ fn of_equal_logits_the_first_wins_and_nan_never_does() {
 
 #[test]
 fn a_row_has_the_same_peak_in_every_window() {
-    if !available() {
-        return;
-    }
+    let Some(card) = Card::open() else { return };
     let whole = Case::new(41, 600, 328, Epilogue::Peaks);
-    let all = peaks(&whole);
+    let all = peaks(&card, &whole);
     for (first, rows) in [(0, 1), (40, 1), (3, 2), (7, 33), (0, 40)] {
-        assert_eq!(peaks(&whole.rows(first, rows)), all[first..first + rows]);
+        assert_eq!(peaks(&card, &whole.rows(first, rows)), all[first..first + rows]);
     }
 }
 
 #[test]
 fn packed_rows_are_padded_with_zeros() {
-    if !available() {
-        return;
-    }
+    let Some(card) = Card::open() else { return };
     let (rows, width, pitch) = (5, 588, 592);
     let input = Random::new(3).floats(rows * width);
-    let mut out = Halves::poison(rows * pitch);
+    let (input_at, out) = (card.put(&input), card.poison::<bf16>(rows * pitch));
     let arguments = PackArguments {
-        input: address(&input),
-        out: target(out.as_mut()),
+        input: input_at.at(),
+        out: out.at(),
         rows: rows as i32,
         width: width as i32,
         pitch: pitch as i32,
         pad: 0,
     };
-    run(arguments.launch());
+    card.run(arguments.launch());
     for (row, from) in out.get().chunks_exact(pitch).zip(input.chunks_exact(width)) {
-        assert!(row[..width].iter().zip(from).all(|(o, &i)| *o == half::bf16::from_f32(i)));
+        assert!(row[..width].iter().zip(from).all(|(o, &i)| *o == bf16::from_f32(i)));
         assert!(row[width..].iter().all(|v| v.to_bits() == 0));
     }
 }
