@@ -24,7 +24,7 @@ build() { # FOLDER: the programs and what they read
     rm -rf "$1/fixtures"
     mkdir "$1/fixtures"
     cp -r tests/fixtures/{glm_ocr_tiny,glm_ocr_tiny_trained,block_diffusion_cases,real_size} "$1/fixtures/"
-    cp "$here/check.sh" "$1/check.sh"
+    cp "$here/check.sh" assets/samples/gravity-sample.{pdf,md} "$1/"
 }
 
 run() { # FOLDER
@@ -52,7 +52,9 @@ run() { # FOLDER
     step 30 "The speed of each kernel" ./cuda speed:: --ignored --nocapture
     step 80 "The program at the published sizes, random weights" \
         ./gravityocr bench --device cuda --checkpoint fixtures/real_size --assume-accepted 17.4 --runs 5
-    step 50 "The program with the bundled checkpoint on the sample" ./gravityocr bench --device cuda --runs 3
+    step 40 "The program with the bundled checkpoint on the sample" ./gravityocr bench --device cuda --runs 3
+    step 15 "The text of the sample" \
+        bash -c 'diff <(./gravityocr recognize gravity-sample.pdf --device cuda) gravity-sample.md && echo "As it should be."'
     echo
     [ "${#failed[@]}" = 0 ] && echo "All passed." && return
     printf 'FAILED: %s\n' "${failed[@]}" >&2

@@ -16,7 +16,8 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
     ui.set_width(520.0_f32.min(ui.ctx().content_rect().width() - 60.0));
     ui.heading(s::TITLE);
     ui.add_space(6.0);
-    ScrollArea::vertical().max_height(ui.ctx().content_rect().height() - 160.0).show(ui, |ui| {
+    let height = ui.ctx().content_rect().height() - 160.0;
+    ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
         rows(ui, &mut settings, state, actions);
     });
     ui.add_space(10.0);
