@@ -27,7 +27,7 @@ struct Copy {
 struct Fiber {
     ucontext_t start;
     jmp_buf here;
-    bool started, done;
+    bool started, done, waited;
     Index index;
     int generation;  // of the warp, as it last arrived
     Copy copies[MOST_COPIES];
@@ -128,7 +128,8 @@ void together(Work work) {
     while (warp.generation == generation);
 }
 
-bool run_block(int threads) {
+// 0 or the fault, as `emulate_blocks` gives it.
+int run_block(int threads) {
     Machine& m = *machine;
     memset(m.shared, 0xff, m.shared_size + CANARY);
     m.alive = threads;
@@ -136,7 +137,7 @@ bool run_block(int threads) {
     for (Warp& warp : m.warps) warp.arrived = 0;
     for (int i = 0; i < threads; i++) {
         Fiber& fiber = m.fibers[i];
-        fiber.started = fiber.done = false;
+        fiber.started = fiber.done = fiber.waited = false;
         fiber.index = {static_cast<unsigned>(i), 0, 0};
         fiber.first_copy = fiber.copy_count = fiber.group = 0;
         getcontext(&fiber.start);
@@ -152,9 +153,12 @@ bool run_block(int threads) {
         }
     }
     for (size_t i = 0; i < CANARY; i++) {
-        if (m.shared[m.shared_size + i] != 0xff) return false;
+        if (m.shared[m.shared_size + i] != 0xff) return 4;
     }
-    return true;
+    for (int i = 0; i < threads; i++) {
+        if (!m.fibers[i].waited) return 5;
+    }
+    return 0;
 }
 
 }  // namespace
@@ -208,6 +212,8 @@ void wait(int pending) {
         fiber.copy_count--;
     }
 }
+
+void wait_previous() { machine->current->waited = true; }
 
 void multiply(float* c, const unsigned* a, const unsigned* b) {
     int lane = place() % 32;
@@ -280,7 +286,7 @@ const Entry ENTRIES[] = {EACH_KERNEL(ENTRY)};
 
 // Runs the blocks from `first` to before `end` of a launch on host addresses; launches of different `salt` take place in
 // different order. 0; or 1: no such kernel, 2: an argument of the wrong size, 3: a block of the wrong size or no memory, 4: a
-// write beyond the shared memory.
+// write beyond the shared memory, 5: a thread that did not wait for the launch before.
 extern "C" int emulate_blocks(const char* name, const unsigned* grid, unsigned threads, unsigned shared, const void* argument,
                               size_t size, unsigned first, unsigned end, unsigned salt) {
     using namespace emulation;
@@ -311,7 +317,8 @@ extern "C" int emulate_blocks(const char* name, const unsigned* grid, unsigned t
         block_index = {block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]};
         m.eager = (block + salt) % 2 == 0;
         m.falling = (block / 2 + salt) % 2 == 0;
-        if (!run_block(static_cast<int>(threads))) result = 4;
+        int fault = run_block(static_cast<int>(threads));
+        if (fault > result) result = fault;
     }
     rest(machine);
     free(memory);

@@ -1,6 +1,7 @@
 // The kernels without a card: the threads of a block are fibers, and what a warp does together is done by its last lane.
 // Slow, and meant for tests. Asynchronous copies take place as late as they may in one half of the blocks and at once in the
-// other, fibers run in rising or falling order, and shared memory starts as NaN, so that a missing barrier or wait shows.
+// other, fibers run in rising or falling order, and shared memory starts as NaN, so that a missing barrier or wait shows. So
+// does a thread that ends without having waited for the launch before: the next launch counts on it.
 #pragma once
 
 #include <cmath>
@@ -47,6 +48,7 @@ unsigned exchange(unsigned v, int lanes);
 void copy(void* to, const void* from, bool valid);
 void commit();
 void wait(int pending);
+void wait_previous();
 void multiply(float* c, const unsigned* a, const unsigned* b);
 void transposed(unsigned* r, const void* row);
 
@@ -71,7 +73,7 @@ DEVICE unsigned as_bits(float v) {
 }
 DEVICE float shuffle_xor(float v, int lanes) { return as_float(emulation::exchange(as_bits(v), lanes)); }
 DEVICE int shuffle_xor(int v, int lanes) { return static_cast<int>(emulation::exchange(static_cast<unsigned>(v), lanes)); }
-DEVICE void wait_previous() {}
+DEVICE void wait_previous() { emulation::wait_previous(); }
 DEVICE void let_next() {}
 DEVICE void copy16(void* to, const void* from, bool valid) { emulation::copy(to, from, valid); }
 DEVICE void copy_commit() { emulation::commit(); }

@@ -28,7 +28,8 @@ pub const AVAILABLE: bool = cfg!(cuda_emulation);
 /// The addresses must be of memory as large and as aligned as `cuda/abi.h` says, that nothing else uses meanwhile.
 ///
 /// # Errors
-/// No emulation in this build, no such kernel, an argument of the wrong size, or a write beyond the shared memory.
+/// No emulation in this build, no such kernel, an argument of the wrong size, a write beyond the shared memory, or a thread
+/// that did not wait for the launch before.
 pub unsafe fn run(launch: &Launch) -> Result<(), String> {
     #[cfg(cuda_emulation)]
     {
@@ -54,7 +55,8 @@ pub unsafe fn run(launch: &Launch) -> Result<(), String> {
             1 => Err(format!("there is no kernel {}", launch.kernel)),
             2 => Err(format!("{} does not take {} bytes", launch.kernel, launch.argument.len())),
             3 => Err(format!("{} cannot run with {threads} threads", launch.kernel)),
-            _ => Err(format!("{} wrote beyond its {} bytes of shared memory", launch.kernel, launch.shared)),
+            4 => Err(format!("{} wrote beyond its {} bytes of shared memory", launch.kernel, launch.shared)),
+            _ => Err(format!("{} ended without waiting for the launch before it", launch.kernel)),
         }
     }
     #[cfg(not(cuda_emulation))]
