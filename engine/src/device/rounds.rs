@@ -195,3 +195,66 @@ impl Executor {
         })
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+mod tests {
+    use std::path::Path;
+
+    use kernels::cuda::emulation;
+    use kernels::cuda::fake::Fake;
+
+    use super::*;
+    use crate::checkpoint::Checkpoint;
+    use crate::device::{Extent, Plan};
+
+    /// A round of a request after so many tokens.
+    fn work(lease: &Lease, cached: usize, boundary: u32) -> Work {
+        let drafter = Some(Drafter { block: 4, mask: 5 });
+        Work { lease: lease.clone(), cached, shift: 0, step: Step::Round { boundary, drafter, room: 100 } }
+    }
+
+    fn fused(answer: Option<Answer>) -> Fused {
+        match answer {
+            Some(Ok(Outcome::Round(fused))) => fused,
+            other => panic!("{other:?} is no round"),
+        }
+    }
+
+    /// One that comes while the card works ahead for another waits for it, and from then on they run together.
+    #[test]
+    fn a_newcomer_falls_into_step() {
+        if !emulation::AVAILABLE {
+            return;
+        }
+        let checkpoint =
+            Checkpoint::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/glm_ocr_tiny"));
+        let Checkpoint { config, weights, .. } = checkpoint.unwrap();
+        let plan = Plan::new(&config, Extent { sequences: 2, cache_tokens: 400, sequence_tokens: 200 });
+        let driver = Box::new(Fake::emulated(1 << 30));
+        let mut card = Executor::open(driver, &config, &weights, &[], plan).unwrap();
+        let leases = [card.claim(200).unwrap(), card.claim(200).unwrap()];
+        let positions = [[0; 3], [1; 3], [2; 3]];
+        for (lease, ids) in leases.iter().zip([[1, 2, 3], [4, 5, 6]]) {
+            card.prefill(lease, &ids, &positions, &[], false).unwrap();
+        }
+        let drafter = Some(Drafter { block: 4, mask: 5 });
+        let mut rounds = |batch: &[Work]| card.rounds(batch, drafter, false).unwrap();
+        let next = |work: &Work, fused: &Fused| work.after(fused).unwrap();
+
+        let (mut first, newcomer) = (work(&leases[0], 3, 7), work(&leases[1], 3, 8));
+        let alone = fused(rounds(std::slice::from_ref(&first)).remove(0));
+        first = next(&first, &alone);
+        let mut answers = rounds(&[first.clone(), newcomer.clone()]);
+        assert_eq!(answers.pop().unwrap(), None, "its round has not begun");
+        first = next(&first, &fused(answers.remove(0)));
+        let mut both = [first, newcomer];
+        for _ in 0..3 {
+            let answers = rounds(&both);
+            for (work, answer) in both.iter_mut().zip(answers) {
+                *work = next(work, &fused(answer));
+            }
+        }
+        assert_eq!(card.rounds.flight.as_ref().map(|flight| flight.works.len()), Some(2), "both, one ahead");
+    }
+}
