@@ -25,6 +25,14 @@ DEVICE int value_offset(int row, int chunk) {
     return row * (2 * width) + ((width == 32 ? chunk ^ (row >> 1 & 3) : chunk ^ (row & 7)) << 4);
 }
 
+// The slot of a sequence that takes part; null for an idle one, and one in which the window would not fit.
+DEVICE const Slot* slot_of(const AttentionArguments& p, int sequence) {
+    const int which = p.sequence_slots[sequence];
+    if (which < 0) return nullptr;
+    const Slot& slot = p.slots[which];
+    return slot.state == RUNNING && slot.cached + p.window <= slot.capacity ? &slot : nullptr;
+}
+
 template <int width>
 DEVICE void attend(const AttentionArguments& p) {
     constexpr int CHUNKS = width / 8;                   // of 16 bytes in a row
@@ -43,13 +51,11 @@ DEVICE void attend(const AttentionArguments& p) {
     int past = 0;
     long long pitch = p.key_pitch;
     if (p.slots != nullptr) {
-        const int which = p.sequence_slots[sequence];
-        if (which < 0) return;
-        const Slot& slot = p.slots[which];
-        if (slot.state != RUNNING || slot.cached + p.window > slot.capacity) return;
-        past = slot.cached;
+        const Slot* slot = slot_of(p, sequence);
+        if (slot == nullptr) return;
+        past = slot->cached;
         pitch = p.head_dim;
-        const long long start = slot.offset + static_cast<long long>(kv) * slot.capacity * p.head_dim;
+        const long long start = slot->offset + static_cast<long long>(kv) * slot->capacity * p.head_dim;
         keys += start;
         values += start;
     } else {
@@ -197,11 +203,9 @@ KERNEL(combine, 128, AttentionArguments) {
     const int row = place / p.heads, sequence = row / p.window;
     int past = 0;
     if (p.slots != nullptr) {
-        const int which = p.sequence_slots[sequence];
-        if (which < 0) return;
-        const Slot& slot = p.slots[which];
-        if (slot.state != RUNNING || slot.cached + p.window > slot.capacity) return;
-        past = slot.cached;
+        const Slot* slot = slot_of(p, sequence);
+        if (slot == nullptr) return;
+        past = slot->cached;
     }
     const int count = least(p.chunks, ceil_div(visible_keys(p.mask, past, p.window, row % p.window), p.chunk));
     const float2* weights = p.weights + static_cast<long long>(place) * p.chunks;
