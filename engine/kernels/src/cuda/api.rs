@@ -124,7 +124,7 @@ struct Card {
     pinned: Pinned,
     pending: usize,
     capturing: bool,
-    /// Whether the latest thing in the stream is a kernel: only the next one's start may overlap it.
+    /// Whether the latest call started a kernel: only the next one's start may overlap it.
     after_kernel: bool,
 }
 
@@ -171,8 +171,9 @@ impl Card {
         Ok(card)
     }
 
-    /// Makes the card's context the thread's own.
-    fn enter(&self) -> Result<(), DriverError> {
+    /// Makes the card's context the thread's own, for a call of any kind.
+    fn enter(&mut self) -> Result<(), DriverError> {
+        self.after_kernel = false;
         // SAFETY: the context is retained until `drop`.
         unsafe { result::ctx::set_current(self.context) }.said("reach the card")
     }
@@ -272,7 +273,6 @@ impl Driver for Card {
 
     fn upload(&mut self, to: DevicePtr, bytes: &[u8]) -> Result<(), DriverError> {
         self.enter()?;
-        self.after_kernel = false;
         // SAFETY: the destination is the caller's own allocation. The source is pageable memory, which the driver has
         // read when this returns.
         unsafe { result::memcpy_htod_async(to.0, bytes, self.stream) }.said("copy to the card")
@@ -280,21 +280,18 @@ impl Driver for Card {
 
     fn clear(&mut self, at: DevicePtr, bytes: usize) -> Result<(), DriverError> {
         self.enter()?;
-        self.after_kernel = false;
         // SAFETY: as for `upload`.
         unsafe { result::memset_d8_async(at.0, 0, bytes, self.stream) }.said("clear memory")
     }
 
     fn copy(&mut self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<(), DriverError> {
         self.enter()?;
-        self.after_kernel = false;
         // SAFETY: as for `upload`, for both ends.
         unsafe { result::memcpy_dtod_async(to.0, from.0, bytes, self.stream) }.said("copy on the card")
     }
 
     fn download(&mut self, from: DevicePtr, bytes: usize) -> Result<(), DriverError> {
         self.enter()?;
-        self.after_kernel = false;
         self.pin(bytes)?;
         // SAFETY: the pinned block holds at least `bytes`, and nothing reads it before `wait` has waited for the stream.
         let into = unsafe { std::slice::from_raw_parts_mut(self.pinned.at.cast::<u8>(), bytes) };
@@ -319,6 +316,8 @@ impl Driver for Card {
         if launch.grid.contains(&0) {
             return Ok(());
         }
+        // Every kernel waits for the one before it by itself, so that its start may overlap that one's end.
+        let overlaps = self.after_kernel && self.info.capability >= OVERLAP_CAPABILITY;
         self.enter()?;
         let function = self.function(launch.kernel, launch.shared)?;
         let mut arguments = [launch.argument.as_ptr().cast_mut().cast::<c_void>()];
@@ -336,8 +335,7 @@ impl Driver for Card {
             sharedMemBytes: launch.shared,
             hStream: self.stream,
             attrs: &mut overlap,
-            // Every kernel waits for the one before it by itself, so that its start may overlap that one's end.
-            numAttrs: u32::from(self.after_kernel && self.info.capability >= OVERLAP_CAPABILITY),
+            numAttrs: u32::from(overlaps),
         };
         self.after_kernel = true;
         // SAFETY: the argument is the kernel's own structure (its description is the only maker of a `Launch`), and the
@@ -349,7 +347,6 @@ impl Driver for Card {
 
     fn begin_capture(&mut self) -> Result<(), DriverError> {
         self.enter()?;
-        self.after_kernel = false;
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream lives as long as the card.
         unsafe { result::stream::begin_capture(self.stream, mode) }.said("begin a graph")?;
@@ -359,7 +356,6 @@ impl Driver for Card {
 
     fn end_capture(&mut self) -> Result<Graph, DriverError> {
         self.enter()?;
-        self.after_kernel = false;
         self.capturing = false;
         // SAFETY: as above.
         let graph = unsafe { result::stream::end_capture(self.stream) }.said("end a graph")?;
@@ -378,7 +374,6 @@ impl Driver for Card {
 
     fn replay(&mut self, graph: Graph) -> Result<(), DriverError> {
         self.enter()?;
-        self.after_kernel = false;
         let known = self.graphs.get(graph.0).copied();
         let graph = known.ok_or_else(|| DriverError::failed("run a graph", "it was never captured"))?;
         // SAFETY: the executable graph lives as long as the card.
@@ -394,7 +389,6 @@ impl Driver for Card {
 
     fn record(&mut self, event: Event) -> Result<(), DriverError> {
         self.enter()?;
-        self.after_kernel = false;
         let handle = self.known(event)?;
         let flags = match self.capturing {
             true => sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL,
