@@ -1,6 +1,6 @@
 //! A card with the model on it: uploads, launches and graphs, reads back.
 
-use kernels::cuda::abi::{self, Pod, RoundArguments, mask, state};
+use kernels::cuda::abi::{self, Pod, RoundArguments, bytes_of, mask, state, values_of};
 use kernels::cuda::driver::{DevicePtr, Driver, DriverError, Event};
 
 use super::forward::{self, Caches, Pass};
@@ -73,8 +73,8 @@ impl Executor {
         let window = driver.alloc(layout.bytes())?;
         driver.clear(window, layout.bytes())?;
         let bulk = (driver.alloc(plan.bulk)?, plan.bulk);
-        let ends: Vec<u8> = end_tokens.iter().take(ENDS).flat_map(|id| id.to_le_bytes()).collect();
-        driver.upload(window.offset(pieces.ends), &ends)?;
+        let ends = &end_tokens[..end_tokens.len().min(ENDS)];
+        driver.upload(window.offset(pieces.ends), bytes_of(ends))?;
         let marks = [driver.event()?, driver.event()?, driver.event()?];
         driver.synchronize()?;
         Ok(Self {
@@ -93,7 +93,7 @@ impl Executor {
             slots: vec![abi::Slot::default(); extent.sequences],
             free: (0..extent.sequences).rev().collect(),
             pool: Pool::new(extent.cache_tokens),
-            ends: ends.len() / 4,
+            ends: ends.len(),
             graphs: Graphs::default(),
             rounds: Rounds::new(extent.sequences),
             marks,
@@ -103,12 +103,8 @@ impl Executor {
         })
     }
 
-    /// Why the driver refused to make a graph, if it did.
-    pub(super) fn refusal(&self) -> Option<&DriverError> {
-        self.graphs.refusal()
-    }
-
-    /// Runs something; after a fault nothing runs any more, because a context that failed once fails for good.
+    /// Runs something, after the round that is under way. After a fault nothing runs any more, because a context that
+    /// failed once fails for good.
     pub(super) fn guarded<T>(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<T, DeviceError>,
@@ -116,7 +112,7 @@ impl Executor {
         if let Some(fault) = &self.broken {
             return Err(fault.clone());
         }
-        let done = run(self);
+        let done = self.land().and_then(|()| run(self));
         if let Err(error) = &done
             && error.is_fatal()
         {
@@ -173,7 +169,6 @@ impl Executor {
                 abi::MAX_WINDOW
             )));
         }
-        self.land()?;
         let fits: Vec<bool> = batch.iter().map(|work| work.cached + rows <= self.capacity(&work.lease)).collect();
         let fitting: Vec<&Work> = batch.iter().zip(&fits).filter(|&(_, &fits)| fits).map(|(work, _)| work).collect();
         let mut outcomes = self.window(&fitting, rows, mask, with_logits)?.into_iter();
@@ -207,9 +202,11 @@ impl Executor {
             let out = self.at(self.pieces.logits);
             let launch = forward::logits(&self.config.text, &self.text, self.at(self.pieces.x), rows, out);
             self.driver.launch(&launch)?;
-            logits = self.floats(out, rows * self.config.text.vocab_size)?;
+            logits = self.read(out, rows * self.config.text.vocab_size)?;
         }
-        Ok(peaks.chunks_exact(rows).map(|peaks| Outcome::Peaks(peaks.to_vec(), logits.clone())).collect())
+        // What wants logits runs alone.
+        let outcome = |peaks: &[Peak]| Outcome::Peaks(peaks.to_vec(), std::mem::take(&mut logits));
+        Ok(peaks.chunks_exact(rows).map(outcome).collect())
     }
 
     /// Sequences of a launch that serves so many requests: few sizes, so that few graphs serve all.
@@ -300,11 +297,6 @@ impl Executor {
         self.window.offset(piece)
     }
 
-    /// Where the records of a round are.
-    pub(super) fn records(&self) -> DevicePtr {
-        self.at(self.pieces.records)
-    }
-
     /// Notes where a request stands.
     pub(super) fn stand(&mut self, lease: &Lease, cached: usize, shift: i32, boundary: u32) {
         if let Some(slot) = self.slots.get_mut(lease.slot) {
@@ -319,43 +311,32 @@ impl Executor {
     pub(super) fn control(&mut self, leases: &[&Lease], sequences: usize, ids: &[i32]) -> Result<(), DeviceError> {
         // The three pieces follow each other: one copy.
         let start = self.pieces.slots;
-        let mut bytes: Vec<u8> = self.slots.iter().flat_map(|slot| slot.bytes().to_vec()).collect();
+        let mut bytes = bytes_of(&self.slots).to_vec();
         bytes.resize(self.pieces.sequence_slots - start, 0);
         let mut taking_part: Vec<i32> = leases.iter().map(|lease| lease.slot as i32).collect();
         taking_part.resize(sequences, -1);
-        bytes.extend(words(&taking_part));
+        bytes.extend(bytes_of(&taking_part));
         if !ids.is_empty() {
             bytes.resize(self.pieces.ids - start, 0);
-            bytes.extend(words(ids));
+            bytes.extend(bytes_of(ids));
         }
         Ok(self.driver.upload(self.at(start), &bytes)?)
     }
 
-    /// Starts copying bytes from the card.
-    pub(super) fn begin_reading(&mut self, from: DevicePtr, bytes: usize) -> Result<(), DeviceError> {
-        Ok(self.driver.download(from, bytes)?)
-    }
-
-    /// Waits for the bytes whose copy was started.
-    pub(super) fn end_reading(&mut self) -> Result<Vec<u8>, DeviceError> {
+    /// Waits for the copy that was started, of values of this kind.
+    pub(super) fn end_reading<T: Pod>(&mut self) -> Result<Vec<T>, DeviceError> {
         let mut read = Vec::new();
         self.driver.wait(&mut read)?;
-        Ok(read)
+        Ok(values_of(&read))
     }
 
-    fn read(&mut self, from: DevicePtr, bytes: usize) -> Result<Vec<u8>, DeviceError> {
-        self.begin_reading(from, bytes)?;
+    pub(super) fn read<T: Pod>(&mut self, from: DevicePtr, count: usize) -> Result<Vec<T>, DeviceError> {
+        self.driver.download(from, count * size_of::<T>())?;
         self.end_reading()
     }
 
-    pub(super) fn floats(&mut self, from: DevicePtr, count: usize) -> Result<Vec<f32>, DeviceError> {
-        let bytes = self.read(from, count * 4)?;
-        Ok(bytes.chunks_exact(4).map(float).collect())
-    }
-
     pub(super) fn peaks(&mut self, from: DevicePtr, rows: usize) -> Result<Vec<Peak>, DeviceError> {
-        let bytes = self.read(from, rows * size_of::<abi::Peak>())?;
-        Ok(bytes.chunks_exact(size_of::<abi::Peak>()).map(peak).collect())
+        Ok(self.read(from, rows)?.iter().map(peak).collect())
     }
 }
 
@@ -372,20 +353,6 @@ pub(super) fn no_room() -> DeviceError {
     DeviceError::unfit("the answer is longer than the card has room for".to_owned())
 }
 
-/// The beginning of an `abi::Peak`.
-pub(super) fn peak(bytes: &[u8]) -> Peak {
-    Peak { id: int(bytes).max(0) as u32, probability: float(&bytes[4..]) }
-}
-
-pub(super) fn int(bytes: &[u8]) -> i32 {
-    bytes.first_chunk().map_or(0, |word| i32::from_le_bytes(*word))
-}
-
-fn float(bytes: &[u8]) -> f32 {
-    bytes.first_chunk().map_or(0.0, |word| f32::from_le_bytes(*word))
-}
-
-/// Numbers as little-endian words.
-pub(super) fn words(numbers: &[i32]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+pub(super) fn peak(peak: &abi::Peak) -> Peak {
+    Peak { id: peak.id.max(0) as u32, probability: peak.probability }
 }

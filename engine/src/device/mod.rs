@@ -62,6 +62,14 @@ impl From<DriverError> for DeviceError {
     }
 }
 
+/// The most tokens that a round drafts on a card.
+pub const LONGEST_DRAFT: usize = MAX_WINDOW - 1;
+
+/// Tokens of a request's cache: the prompt, the answer, and the windows of the last round, which may go past it.
+fn room(prompt_tokens: usize, max_tokens: usize) -> usize {
+    (prompt_tokens + 2 * MAX_WINDOW).saturating_add(max_tokens)
+}
+
 /// A request's room: its slot and its tokens in the pool of caches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Lease {
@@ -184,6 +192,11 @@ impl DeviceModel {
         self.plan.extent.sequences
     }
 
+    /// How many requests of so many tokens find room together; another waits for one of them to end.
+    pub fn side_by_side(&self, prompt_tokens: usize, max_tokens: usize) -> usize {
+        self.sequences().min(self.plan.extent.cache_tokens / room(prompt_tokens, max_tokens))
+    }
+
     /// Why the card is of no more use; `None` while it is.
     pub fn fault(&self) -> Option<String> {
         self.executor().broken.as_ref().map(ToString::to_string)
@@ -191,7 +204,7 @@ impl DeviceModel {
 
     /// Why the driver runs everything launch by launch instead of as graphs, which is slower; `None` while it does not.
     pub fn why_no_graphs(&self) -> Option<String> {
-        self.executor().refusal().map(ToString::to_string)
+        self.executor().graphs.refusal().map(ToString::to_string)
     }
 
     /// Drafts whole blocks from now on, whatever they cost and bring, for measurements.
@@ -203,7 +216,7 @@ impl DeviceModel {
     pub fn with_driver<T>(&self, run: impl FnOnce(&mut dyn Driver) -> T) -> T {
         let mut executor = self.executor();
         // Its copy has to be over before another begins. A fault shows to who asks for what is under way.
-        let _ = executor.guarded(Executor::land);
+        let _ = executor.guarded(|_| Ok(()));
         run(executor.driver.as_mut())
     }
 
@@ -226,13 +239,12 @@ impl DeviceModel {
         image: &ImageFeatures,
         max_tokens: usize,
     ) -> Result<DeviceSession<'_>, DeviceError> {
-        let extent = self.plan.extent;
-        let least = prompt.len() + 2 * MAX_WINDOW;
-        if least > extent.sequence_tokens {
+        let most = self.plan.extent.sequence_tokens;
+        if room(prompt.len(), 0) > most {
             let tokens = prompt.len();
             return Err(DeviceError::unfit(format!("the prompt of {tokens} tokens does not fit the card's cache")));
         }
-        let tokens = least.saturating_add(max_tokens).min(extent.sequence_tokens);
+        let tokens = room(prompt.len(), max_tokens).min(most);
         let mut executor = self.executor();
         let lease = loop {
             if let Some(fault) = &executor.broken {

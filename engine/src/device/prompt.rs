@@ -1,11 +1,10 @@
 //! The beginning of a request: its picture through the vision tower, its prompt into a cache.
 
-use kernels::cuda::abi::mask;
+use kernels::cuda::abi::{bytes_of, mask};
 use kernels::cuda::driver::{DevicePtr, DriverError};
 
-use super::executor::{Executor, words};
+use super::executor::Executor;
 use super::forward::{self, Pass, Picture};
-use super::weights::singles;
 use super::{DeviceError, Lease, plan};
 use crate::decode::Peak;
 use crate::model::ImageFeatures;
@@ -14,7 +13,6 @@ use crate::model::image_processor::Patches;
 impl Executor {
     /// Runs the vision tower.
     pub(super) fn encode(&mut self, patches: &Patches) -> Result<ImageFeatures, DeviceError> {
-        self.land()?;
         let v = &self.config.vision;
         let merge = v.spatial_merge_size;
         let grid = patches.grid;
@@ -42,12 +40,12 @@ impl Executor {
             wide: at(pieces.wide),
             features: at(pieces.features),
         };
-        self.driver.upload(picture.pixels, &singles(&patches.values))?;
+        self.driver.upload(picture.pixels, bytes_of(&patches.values))?;
         for launch in forward::tower(&self.config.vision, &self.vision, &picture) {
             self.driver.launch(&launch)?;
         }
         let width = self.config.vision.out_hidden_size;
-        let rows = self.floats(picture.features, count / (merge * merge) * width)?;
+        let rows = self.read(picture.features, count / (merge * merge) * width)?;
         Ok(ImageFeatures { grid: grid.map(|side| side / merge), rows })
     }
 
@@ -61,7 +59,6 @@ impl Executor {
         features: &[f32],
         with_logits: bool,
     ) -> Result<(Peak, Vec<f32>), DeviceError> {
-        self.land()?;
         let t = self.config.text.clone();
         let rows = ids.len();
         let (pieces, layout) = plan::prompt_pieces(&self.config, rows);
@@ -86,9 +83,9 @@ impl Executor {
             attention_weights: DevicePtr(0),
             inner: at(pieces.inner),
         };
-        self.driver.upload(pass.ids, &words(ids))?;
-        self.driver.upload(pass.positions, &words(positions.as_flattened()))?;
-        self.driver.upload(pass.features, &singles(features))?;
+        self.driver.upload(pass.ids, bytes_of(ids))?;
+        self.driver.upload(pass.positions, bytes_of(positions))?;
+        self.driver.upload(pass.features, bytes_of(features))?;
         self.stand(lease, 0, 0, 0);
         self.control(&[lease], 1, &[])?;
         let mut launches = forward::decoder(&t, &self.text, self.caches, &pass);
@@ -103,7 +100,7 @@ impl Executor {
             self.driver.launch(launch)?;
         }
         let peak = self.peaks(peaks, 1)?[0];
-        let logits = if with_logits { self.floats(logits, t.vocab_size)? } else { Vec::new() };
+        let logits = if with_logits { self.read(logits, t.vocab_size)? } else { Vec::new() };
         Ok((peak, logits))
     }
 

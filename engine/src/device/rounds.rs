@@ -9,10 +9,10 @@ use std::time::Instant;
 use kernels::cuda::abi::{self, state};
 
 use super::drafting::Drafting;
-use super::executor::{Executor, Outcome, int, no_room, peak};
+use super::executor::{Executor, Outcome, no_room, peak};
 use super::graphs::{Key, Kind};
 use super::plan::chunk_bucket;
-use super::{DeviceError, Lease, Step, Work};
+use super::{DeviceError, LONGEST_DRAFT, Lease, Step, Work};
 use crate::decode::{Drafter, Fused, Peak};
 
 /// What a request hears of its work.
@@ -107,7 +107,6 @@ impl Executor {
         drafter: Option<Drafter>,
         more: bool,
     ) -> Result<Vec<Option<Answer>>, DeviceError> {
-        self.land()?;
         let take = |rounds: &mut Rounds| batch.iter().map(|work| rounds.take(work)).collect::<Vec<_>>();
         let mut done = take(&mut self.rounds);
         if done.iter().all(Option::is_none) {
@@ -126,8 +125,7 @@ impl Executor {
     fn take_off(&mut self, batch: &[Work], drafter: Option<Drafter>) -> Result<(), DeviceError> {
         let (kind, window, tokens) = match drafter {
             Some(Drafter { block, mask }) => {
-                let most = block.min(abi::MAX_WINDOW - 1);
-                let length = self.rounds.drafting.length(most, self.bucket(batch.len()));
+                let length = self.rounds.drafting.length(block.min(LONGEST_DRAFT), self.bucket(batch.len()));
                 (Kind::Round(mask), length + 1, length + 2) // the boundary, then a window after it
             }
             None => (Kind::Token, 1, 1),
@@ -147,7 +145,7 @@ impl Executor {
         let key = Key { kind, sequences, window, chunks: chunk_bucket(longest) };
         let since = Instant::now();
         let graph = self.play(key)?;
-        self.begin_reading(self.records(), sequences * size_of::<abi::Record>())?;
+        self.driver.download(self.at(self.pieces.records), sequences * size_of::<abi::Record>())?;
         let works = fitting.into_iter().map(Some).collect();
         let rows = (graph && drafter.is_some()).then_some(sequences * window);
         self.rounds.flight = Some(Flight { works, rows, since });
@@ -157,25 +155,24 @@ impl Executor {
     /// Waits for the round that the card is doing, if there is one; what it gave lies ready then.
     pub(super) fn land(&mut self) -> Result<(), DeviceError> {
         let Some(flight) = self.rounds.flight.take() else { return Ok(()) };
-        let bytes = self.end_reading()?;
+        let records: Vec<abi::Record> = self.end_reading()?;
         let (draft_ms, verify_ms) = self.round_times(flight.since);
         if let Some(rows) = flight.rows {
             self.rounds.drafting.took(rows, draft_ms + verify_ms);
         }
-        for (work, record) in flight.works.into_iter().zip(bytes.chunks_exact(size_of::<abi::Record>())) {
+        for (work, record) in flight.works.into_iter().zip(&records) {
             let Some(work) = work else { continue };
-            let number = |at: usize| int(&record[4 * at..]);
-            let (accepted, state, window) = (number(2), number(4), number(5));
-            let (accepted, window) = (accepted.max(0) as usize, (window.max(0) as usize).min(abi::MAX_WINDOW));
-            if state == state::FULL || accepted >= window {
+            let accepted = record.accepted.max(0) as usize;
+            let window = (record.window.max(0) as usize).min(abi::MAX_WINDOW);
+            if record.state == state::FULL || accepted >= window {
                 self.rounds.put(work, Err(no_room()), None);
                 continue;
             }
             self.rounds.drafting.judged(accepted, window - 1); // of one token nothing was drafted
-            let peaks = |at: usize| -> Vec<Peak> { record[at..].chunks_exact(16).take(window).map(peak).collect() };
-            let (draft, verify) = (peaks(32), peaks(32 + 16 * abi::MAX_WINDOW));
+            let [draft, verify] = [&record.draft, &record.verify]
+                .map(|peaks| -> Vec<Peak> { peaks[..window].iter().map(peak).collect() });
             let fused = Fused { draft, verify, accepted, draft_ms, verify_ms };
-            let next = (state == state::RUNNING).then(|| work.after(&fused)).flatten();
+            let next = (record.state == state::RUNNING).then(|| work.after(&fused)).flatten();
             self.rounds.put(work, Ok(Outcome::Round(fused)), next);
         }
         Ok(())
@@ -238,8 +235,7 @@ mod tests {
         for (lease, ids) in leases.iter().zip([[1, 2, 3], [4, 5, 6]]) {
             card.prefill(lease, &ids, &positions, &[], false).unwrap();
         }
-        let drafter = Some(Drafter { block: 4, mask: 5 });
-        let mut rounds = |batch: &[Work]| card.rounds(batch, drafter, false).unwrap();
+        let mut rounds = |batch: &[Work]| card.guarded(|card| card.run(batch, false)).unwrap();
         let next = |work: &Work, fused: &Fused| work.after(fused).unwrap();
 
         let (mut first, newcomer) = (work(&leases[0], 3, 7), work(&leases[1], 3, 8));

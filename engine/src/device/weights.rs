@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use half::bf16;
+use kernels::cuda::abi::{Pod, bytes_of};
 use kernels::cuda::driver::{DevicePtr, Driver};
 use kernels::memory::{Dtype, Tensor};
 
@@ -302,28 +303,25 @@ impl Upload<'_> {
         self.weights.tensor(name, shape).map_err(|error| DeviceError::unfit(error.to_string()))
     }
 
-    /// Puts tensors one after the other at the next aligned address.
+    /// Puts tensors one after the other from the next aligned address on.
     fn put(
         &mut self,
         names: &[String],
-        convert: impl Fn(&Tensor) -> Option<Vec<u8>>,
+        append: impl Fn(&mut Self, &Tensor) -> Result<(), DeviceError>,
     ) -> Result<DevicePtr, DeviceError> {
         let start = self.at;
         for name in names {
             let tensor = self.tensor(name)?;
-            let bytes = convert(&tensor);
-            let bytes = bytes.as_deref().unwrap_or(tensor.data.as_slice());
-            self.driver.upload(self.at, bytes)?;
-            self.at = self.at.offset(bytes.len());
+            append(self, &tensor)?;
         }
         Ok(self.close(start))
     }
 
-    fn put_bytes(&mut self, bytes: &[u8]) -> Result<DevicePtr, DeviceError> {
-        let start = self.at;
-        self.driver.upload(start, bytes)?;
-        self.at = start.offset(bytes.len());
-        Ok(self.close(start))
+    fn append<T: Pod>(&mut self, values: &[T]) -> Result<(), DeviceError> {
+        let bytes = bytes_of(values);
+        self.driver.upload(self.at, bytes)?;
+        self.at = self.at.offset(bytes.len());
+        Ok(())
     }
 
     fn close(&mut self, start: DevicePtr) -> DevicePtr {
@@ -335,11 +333,14 @@ impl Upload<'_> {
 
 impl Place for Upload<'_> {
     fn matrix(&mut self, names: &[String]) -> Result<DevicePtr, DeviceError> {
-        self.put(names, |tensor| (tensor.dtype != Dtype::Bf16).then(|| halves(&tensor.to_f32_vec())))
+        self.put(names, |place, tensor| match tensor.dtype {
+            Dtype::Bf16 => place.append(tensor.data.as_slice()),
+            _ => place.append(&halves(&tensor.to_f32_vec())),
+        })
     }
 
     fn vector(&mut self, names: &[String]) -> Result<DevicePtr, DeviceError> {
-        self.put(names, |tensor| Some(singles(&tensor.to_f32_vec())))
+        self.put(names, |place, tensor| place.append(&tensor.to_f32_vec()))
     }
 
     fn made(
@@ -348,21 +349,17 @@ impl Place for Upload<'_> {
         _values: usize,
         make: &dyn Fn(&[f32]) -> Vec<f32>,
     ) -> Result<DevicePtr, DeviceError> {
-        let tensor = self.tensor(name)?;
-        self.put_bytes(&halves(&make(&tensor.to_f32_vec())))
+        self.put(&[name.to_owned()], |place, tensor| place.append(&halves(&make(&tensor.to_f32_vec()))))
     }
 
     fn table(&mut self, _values: usize, make: &dyn Fn() -> Vec<f32>) -> Result<DevicePtr, DeviceError> {
-        self.put_bytes(&singles(&make()))
+        let start = self.at;
+        self.append(&make())?;
+        Ok(self.close(start))
     }
 }
 
-/// Values rounded to bf16, little-endian.
-fn halves(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|&value| bf16::from_f32(value).to_le_bytes()).collect()
-}
-
-/// Values as little-endian f32.
-pub(super) fn singles(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+/// Values rounded to bf16.
+fn halves(values: &[f32]) -> Vec<bf16> {
+    values.iter().map(|&value| bf16::from_f32(value)).collect()
 }

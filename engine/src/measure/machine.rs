@@ -1,6 +1,5 @@
 //! What a model is measured on: the processor or a card, alike to everything that takes the time.
 
-use kernels::cuda::abi::MAX_WINDOW;
 use kernels::cuda::driver::{DeviceInfo, Driver};
 use kernels::{Format, Kernel};
 
@@ -8,7 +7,7 @@ use super::subject::Subject;
 use super::{MeasureError, unusable, work};
 use crate::checkpoint::ModelConfig;
 use crate::decode::{Drafter, Mask, Target};
-use crate::device::{Device, DeviceModel, Plan};
+use crate::device::{Device, DeviceModel, LONGEST_DRAFT, Plan};
 use crate::model::image_processor::Patches;
 use crate::model::{ImageFeatures, Model};
 use crate::precision::WeightFormat;
@@ -86,19 +85,7 @@ impl Machine {
         let drafter = subject.drafter()?;
         match self {
             Self::Processor { .. } => Some(drafter),
-            Self::Card(_) => Some(Drafter { block: drafter.block.min(MAX_WINDOW - 1), ..drafter }),
-        }
-    }
-
-    /// How many requests of so many tokens, those of the prompt among them, it decodes together.
-    pub(super) fn side_by_side(&self, tokens: usize) -> usize {
-        match self {
-            Self::Processor { .. } => 1,
-            // One that finds no room waits for another to end.
-            Self::Card(model) => {
-                let room = model.plan().extent.cache_tokens / (tokens + 2 * MAX_WINDOW);
-                model.sequences().min(room)
-            }
+            Self::Card(_) => Some(Drafter { block: drafter.block.min(LONGEST_DRAFT), ..drafter }),
         }
     }
 

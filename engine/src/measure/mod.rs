@@ -233,10 +233,10 @@ impl Bench {
         runs: u32,
         cancel: &AtomicBool,
     ) -> Result<Vec<Together>, MeasureError> {
-        let (Some(drafter), Machine::Card(_)) = (self.drafter, &self.machine) else { return Ok(Vec::new()) };
+        let (Some(drafter), Machine::Card(card)) = (self.drafter, &self.machine) else { return Ok(Vec::new()) };
         let request = self.prepare(picture)?;
         let image = self.machine.encode_image(&request.patches)?;
-        let most = self.machine.side_by_side(request.prompt.len() + together::tokens(drafter));
+        let most = card.side_by_side(request.prompt.len(), together::tokens(drafter));
         let doubled = std::iter::successors(Some(1), |requests| Some(2 * requests));
         let measured = doubled.take_while(|&requests| requests <= most).map(|requests| {
             let mut round_ms = Vec::new();

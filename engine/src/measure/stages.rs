@@ -102,65 +102,51 @@ pub(super) fn run(
             forward(&drafted, Mask::Causal, &mut stages.verify)?;
         }
     }
-    tokens(session.as_mut(), config, first, cancel, stages)?;
-    if let Some(drafter) = drafter {
-        rounds(session.as_mut(), config, first, drafter, cancel, stages)?;
-    }
-    Ok(())
+    let token =
+        |session: &mut dyn Target, boundary| Ok(session.token(boundary, usize::MAX)?.map(|(next, _)| ((), next.id)));
+    ahead(session.as_mut(), first, cancel, token, |(), ms, cached| {
+        stages.token.push(Sample { ms, work: work::decoder(config, 1, cached, Mask::Causal, 1) });
+    })?;
+    let Some(drafter) = drafter else { return Ok(()) };
+    let round = |session: &mut dyn Target, boundary| round(session, boundary, drafter);
+    ahead(session.as_mut(), first, cancel, round, |done, ms, cached| {
+        // The draft writes the boundary, the verifier's window comes after it.
+        let rows = done.verify.len();
+        let draft = work::decoder(config, rows, cached, Mask::Draft, rows);
+        let verify = work::decoder(config, rows, cached + 1, Mask::Causal, rows);
+        stages.round.push(Sample { ms, work: draft + verify });
+        stages.round_draft.push(Sample { ms: done.draft_ms, work: draft });
+        stages.round_verify.push(Sample { ms: done.verify_ms, work: verify });
+    })
 }
 
-/// Decodes on token by token where the machine does that by itself.
-fn tokens(
+/// Decodes on, step by step, where the machine takes such steps by itself, one ahead. `step` gives what it did and the next
+/// boundary token; `note` hears of it with its milliseconds and the tokens that were in the cache.
+fn ahead<T>(
     session: &mut dyn Target,
-    config: &ModelConfig,
     first: u32,
     cancel: &AtomicBool,
-    stages: &mut Stages,
+    step: impl Fn(&mut dyn Target, u32) -> Result<Option<(T, u32)>, TargetError>,
+    mut note: impl FnMut(T, f64, usize),
 ) -> Result<(), MeasureError> {
     let (past, mut boundary) = (session.cached(), first);
-    for step in 0..=STEPS {
+    for at in 0..=STEPS {
         go_on(cancel)?;
         let cached = session.cached();
         let start = Instant::now();
-        let Some((next, _)) = session.token(boundary, usize::MAX)? else { return Ok(()) };
-        // Nothing was done ahead of the first.
-        if step > 0 {
-            let work = work::decoder(config, 1, cached, Mask::Causal, 1);
-            stages.token.push(Sample { ms: milliseconds(start), work });
-        }
-        boundary = next.id;
-    }
-    come_to_rest(session, past, first)
-}
-
-/// Decodes on round by round where the machine does whole rounds.
-fn rounds(
-    session: &mut dyn Target,
-    config: &ModelConfig,
-    first: u32,
-    drafter: Drafter,
-    cancel: &AtomicBool,
-    stages: &mut Stages,
-) -> Result<(), MeasureError> {
-    let (past, mut boundary) = (session.cached(), first);
-    for step in 0..=STEPS {
-        go_on(cancel)?;
-        let cached = session.cached();
-        let start = Instant::now();
-        let Some((done, next)) = round(session, boundary, drafter)? else { return Ok(()) };
+        let Some((done, next)) = step(session, boundary)? else { return Ok(()) };
         let ms = milliseconds(start);
-        boundary = next;
-        if step > 0 {
-            // The draft writes the boundary, the verifier's window comes after it.
-            let rows = done.verify.len();
-            let draft = work::decoder(config, rows, cached, Mask::Draft, rows);
-            let verify = work::decoder(config, rows, cached + 1, Mask::Causal, rows);
-            stages.round.push(Sample { ms, work: draft + verify });
-            stages.round_draft.push(Sample { ms: done.draft_ms, work: draft });
-            stages.round_verify.push(Sample { ms: done.verify_ms, work: verify });
+        // Nothing was done ahead of the first.
+        if at > 0 {
+            note(done, ms, cached);
         }
+        boundary = next;
     }
-    come_to_rest(session, past, first)
+    // Waits for what is done ahead, so that nothing that is timed next waits for it.
+    session.truncate(past);
+    session.forward(&[first], Mask::Causal, &mut Vec::new())?;
+    session.truncate(past);
+    Ok(())
 }
 
 /// A round, and the boundary token of the next. `None` where rounds are made of forwards.
@@ -172,12 +158,4 @@ pub(super) fn round(
     let Some(round) = session.round(boundary, drafter, usize::MAX)? else { return Ok(None) };
     let next = round.verify.get(round.accepted).map_or(boundary, |peak| peak.id);
     Ok(Some((round, next)))
-}
-
-/// Waits for what is done ahead, so that nothing that is timed next waits for it.
-fn come_to_rest(session: &mut dyn Target, past: usize, token: u32) -> Result<(), MeasureError> {
-    session.truncate(past);
-    session.forward(&[token], Mask::Causal, &mut Vec::new())?;
-    session.truncate(past);
-    Ok(())
 }

@@ -17,19 +17,35 @@ pub type Address = u64;
 /// What may be copied to and from the device byte by byte.
 ///
 /// # Safety
-/// The type is `repr(C)`, has no padding, and every bit pattern is a value of it.
+/// The type is a number, an array of numbers or `repr(C)`, has no padding, and every bit pattern is a value of it.
 pub unsafe trait Pod: Copy + 'static {
-    /// Its bytes.
-    fn bytes(&self) -> &[u8] {
-        // SAFETY: by the trait's contract all bytes are initialised.
-        unsafe { std::slice::from_raw_parts(std::ptr::from_ref(self).cast(), size_of::<Self>()) }
-    }
-
     /// A value with all bits zero.
     fn zeroed() -> Self {
         // SAFETY: by the trait's contract any bits are a value.
         unsafe { std::mem::zeroed() }
     }
+}
+
+macro_rules! numbers {
+    ($($type:ty)*) => {$(
+        // SAFETY: numbers.
+        unsafe impl Pod for $type {}
+    )*};
+}
+
+numbers! { u8 f32 i32 u32 [i32; 3] half::bf16 }
+
+/// The bytes of values, as the device sees them.
+pub fn bytes_of<T: Pod>(values: &[T]) -> &[u8] {
+    // SAFETY: by the trait's contract all bytes are initialised.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+/// The values whose bytes these are; bytes of a value cut short are left out.
+pub fn values_of<T: Pod>(bytes: &[u8]) -> Vec<T> {
+    let values = bytes.chunks_exact(size_of::<T>());
+    // SAFETY: a chunk is as large as the type, any bits of which are a value, and need not be aligned.
+    values.map(|bits| unsafe { bits.as_ptr().cast::<T>().read_unaligned() }).collect()
 }
 
 /// A kernel's arguments: its only parameter.

@@ -4,6 +4,8 @@
 //! on compute capability 9.0 and later all of them may be launched with programmatic stream serialization; before 9.0
 //! that attribute does not exist and is not needed.
 
+use std::slice;
+
 use super::abi::*;
 
 /// One launch.
@@ -23,7 +25,7 @@ pub struct Launch {
 
 impl Launch {
     fn new(kernel: &'static str, grid: [u32; 3], block: u32, shared: u32, argument: &impl Arguments) -> Self {
-        Self { kernel, grid, block: [block, 1, 1], shared, argument: argument.bytes().to_vec() }
+        Self { kernel, grid, block: [block, 1, 1], shared, argument: bytes_of(slice::from_ref(argument)).to_vec() }
     }
 }
 

@@ -4,7 +4,7 @@ use std::cell::{RefCell, RefMut};
 use std::marker::PhantomData;
 
 use half::bf16;
-use kernels::cuda::abi::{Address, Peak, PeakPart, Record, Slot};
+use kernels::cuda::abi::{Address, Pod, bytes_of, values_of};
 use kernels::cuda::driver::{DevicePtr, Driver, DriverError};
 use kernels::cuda::fake::Fake;
 use kernels::cuda::launch::Launch;
@@ -50,14 +50,14 @@ impl Card {
     }
 
     /// Numbers on the card.
-    pub(crate) fn put<T: Plain>(&self, values: &[T]) -> Buffer<'_, T> {
+    pub(crate) fn put<T: Pod>(&self, values: &[T]) -> Buffer<'_, T> {
         let buffer = self.poison(values.len());
         buffer.set(values);
         buffer
     }
 
     /// Room for so many numbers, all bits one: NaN or -1, so that what nobody wrote shows.
-    pub(crate) fn poison<T: Plain>(&self, len: usize) -> Buffer<'_, T> {
+    pub(crate) fn poison<T: Pod>(&self, len: usize) -> Buffer<'_, T> {
         let bytes = len * size_of::<T>() + 2 * GUARD;
         let mut driver = self.driver();
         let memory = driver.alloc(bytes).unwrap_or_else(fail);
@@ -90,30 +90,26 @@ pub(crate) fn fail<T>(error: DriverError) -> T {
 const GUARD: usize = 17 * 16;
 
 /// Numbers on a card, given back when dropped. A write around them fails the test, a read around them gives NaN.
-pub(crate) struct Buffer<'c, T: Plain> {
+pub(crate) struct Buffer<'c, T: Pod> {
     card: &'c Card,
     memory: DevicePtr,
     len: usize,
     of: PhantomData<T>,
 }
 
-impl<T: Plain> Buffer<'_, T> {
+impl<T: Pod> Buffer<'_, T> {
     pub(crate) fn at(&self) -> Address {
         self.memory.offset(GUARD).0
     }
 
     pub(crate) fn set(&self, values: &[T]) {
         assert_eq!(values.len(), self.len);
-        // SAFETY: plain numbers without padding.
-        let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) };
-        self.card.driver().upload(DevicePtr(self.at()), bytes).unwrap_or_else(fail);
+        self.card.driver().upload(DevicePtr(self.at()), bytes_of(values)).unwrap_or_else(fail);
     }
 
     pub(crate) fn get(&self) -> Vec<T> {
         self.check();
-        let bytes = self.card.read(DevicePtr(self.at()), self.len * size_of::<T>());
-        // SAFETY: the chunk is as large as the type, whose every bit pattern is a value.
-        bytes.chunks_exact(size_of::<T>()).map(|bits| unsafe { bits.as_ptr().cast::<T>().read_unaligned() }).collect()
+        values_of(&self.card.read(DevicePtr(self.at()), self.len * size_of::<T>()))
     }
 
     /// Nobody wrote around the numbers.
@@ -126,7 +122,7 @@ impl<T: Plain> Buffer<'_, T> {
     }
 }
 
-impl<T: Plain> Drop for Buffer<'_, T> {
+impl<T: Pod> Drop for Buffer<'_, T> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             self.check();
@@ -134,21 +130,6 @@ impl<T: Plain> Drop for Buffer<'_, T> {
         let _ = self.card.driver().release(self.memory);
     }
 }
-
-/// What a buffer holds.
-///
-/// # Safety
-/// No padding, and every bit pattern is a value.
-pub(crate) unsafe trait Plain: Copy {}
-
-macro_rules! plain {
-    ($($type:ty)*) => {$(
-        // SAFETY: numbers, or `repr(C)` structures of numbers padded by hand.
-        unsafe impl Plain for $type {}
-    )*};
-}
-
-plain! { f32 i32 [i32; 3] bf16 Slot Peak PeakPart Record }
 
 /// Numbers that look random, the same in every run.
 pub(crate) struct Random(u64);

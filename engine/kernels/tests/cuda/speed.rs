@@ -81,14 +81,11 @@ impl<'c> Meter<'c> {
     fn noise(&self, len: usize) -> Buffer<'c, bf16> {
         let buffer = self.card.poison(len);
         let at = DevicePtr(buffer.at());
-        let pattern: Vec<u8> = Random::new(1)
-            .halves(len.min(1 << 20))
-            .iter()
-            .flat_map(|v| (v.to_f32() * 0.05).to_bits().to_le_bytes()[2..].to_vec())
-            .collect();
+        let numbers = Random::new(1).floats(len.min(1 << 20));
+        let pattern = halves(&numbers.iter().map(|v| v * 0.05).collect::<Vec<_>>());
         let mut driver = self.card.driver();
-        driver.upload(at, &pattern).unwrap_or_else(fail);
-        let mut done = pattern.len();
+        driver.upload(at, bytes_of(&pattern)).unwrap_or_else(fail);
+        let mut done = size_of_val(pattern.as_slice());
         while done < 2 * len {
             let more = done.min(2 * len - done);
             driver.copy(at, at.offset(done), more).unwrap_or_else(fail);

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use half::bf16;
-use kernels::cuda::abi::{Epilogue, ProductArguments};
+use kernels::cuda::abi::{Epilogue, ProductArguments, bytes_of};
 use kernels::cuda::driver::{Driver, DriverError};
 
 use super::Ceilings;
@@ -58,10 +58,10 @@ fn seconds(
 /// The product of two uploaded matrices, `[rows, inner]` and `[columns, inner]`, into a third, all in bf16.
 fn product(driver: &mut dyn Driver, [rows, inner, columns]: [usize; 3]) -> Result<ProductArguments, DriverError> {
     // Small whole numbers: nothing overflows, and no value is special.
-    let value = |n: usize| bf16::from_f32((n % 7) as f32 - 3.0).to_le_bytes();
+    let value = |n: usize| bf16::from_f32((n % 7) as f32 - 3.0);
     let mut matrix = |count: usize| {
         let at = driver.alloc(2 * count)?;
-        driver.upload(at, &(0..count).flat_map(value).collect::<Vec<u8>>())?;
+        driver.upload(at, bytes_of(&(0..count).map(value).collect::<Vec<bf16>>()))?;
         Ok(at.0)
     };
     let (x, weight) = (matrix(rows * inner)?, matrix(columns * inner)?);
