@@ -87,7 +87,7 @@ fn card_json(measured: &Measured, card: &Card) -> Value {
             "all": megabytes(plan.bytes()),
             "weights": megabytes(plan.weights),
             "caches": megabytes(plan.cache),
-            "windows": megabytes(plan.window.bytes()),
+            "windows": megabytes(plan.window),
             "vision_and_prefill": megabytes(plan.bulk),
         },
         "requests_side_by_side": plan.extent.sequences,

@@ -51,7 +51,7 @@ fn head(measured: &Measured) -> String {
 /// A card's memory by purpose.
 fn taken(plan: &Plan) -> String {
     let [all, weights, caches, windows, bulk] =
-        [plan.bytes(), plan.weights, plan.cache, plan.window.bytes(), plan.bulk].map(|bytes| size(bytes as u64));
+        [plan.bytes(), plan.weights, plan.cache, plan.window, plan.bulk].map(|bytes| size(bytes as u64));
     format!(
         "{all} of the card: weights {weights}, caches {caches}, windows {windows}, vision and prefill {bulk}; {}\n",
         match plan.extent.sequences {

@@ -27,7 +27,6 @@ pub(super) struct Executor {
     pub(super) config: ModelConfig,
     pub(super) text: TextWeights,
     pub(super) vision: VisionWeights,
-    pub(super) plan: Plan,
     /// Where the window's buffers begin, and their offsets.
     pub(super) window: DevicePtr,
     pub(super) pieces: WindowPieces,
@@ -56,7 +55,7 @@ impl Executor {
         config: &ModelConfig,
         weights: &Weights,
         end_tokens: &[u32],
-        plan: Plan,
+        plan: &Plan,
     ) -> Result<Self, DeviceError> {
         plan::check(config)?;
         let free = driver.memory()?.free;
@@ -69,9 +68,9 @@ impl Executor {
         let pools = driver.alloc(plan.cache)?;
         // Rows that nobody wrote are multiplied by zero; they must not be NaN.
         driver.clear(pools, plan.cache)?;
-        let (pieces, layout) = plan::window_pieces(config, extent);
-        let window = driver.alloc(layout.bytes())?;
-        driver.clear(window, layout.bytes())?;
+        let pieces = plan::window_pieces(config, extent).0;
+        let window = driver.alloc(plan.window)?;
+        driver.clear(window, plan.window)?;
         let bulk = (driver.alloc(plan.bulk)?, plan.bulk);
         let ends = &end_tokens[..end_tokens.len().min(ENDS)];
         driver.upload(window.offset(pieces.ends), bytes_of(ends))?;
@@ -99,7 +98,6 @@ impl Executor {
             marks,
             broken: None,
             driver,
-            plan,
         })
     }
 

@@ -19,7 +19,7 @@ mod session;
 mod weights;
 
 pub use choice::{Choice, Device, choices};
-pub use plan::{Extent, Layout, Plan};
+pub use plan::{Extent, Plan};
 pub use session::DeviceSession;
 
 use std::ops::Range;
@@ -164,11 +164,11 @@ impl DeviceModel {
         plan: Plan,
     ) -> Result<Self, DeviceError> {
         let info = driver.device().clone();
-        let executor = Executor::open(driver, config, weights, end_tokens, plan)?;
+        let executor = Executor::open(driver, config, weights, end_tokens, &plan)?;
         Ok(Self {
             info,
-            plan: executor.plan.clone(),
-            batcher: Batcher::new(executor.plan.extent.sequences),
+            batcher: Batcher::new(plan.extent.sequences),
+            plan,
             executor: Mutex::new(executor),
             released: Condvar::new(),
             image_token: config.image_token_id,
@@ -210,14 +210,6 @@ impl DeviceModel {
     /// Drafts whole blocks from now on, whatever they cost and bring, for measurements.
     pub fn keep_drafts_whole(&self) {
         self.executor().rounds.keep_drafts_whole();
-    }
-
-    /// Runs something on the driver between two requests, for measurements.
-    pub fn with_driver<T>(&self, run: impl FnOnce(&mut dyn Driver) -> T) -> T {
-        let mut executor = self.executor();
-        // Its copy has to be over before another begins. A fault shows to who asks for what is under way.
-        let _ = executor.guarded(|_| Ok(()));
-        run(executor.driver.as_mut())
     }
 
     /// Runs the vision tower and the merger.

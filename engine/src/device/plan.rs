@@ -28,40 +28,26 @@ impl Extent {
 /// for a last window.
 const LONGEST: usize = 10_496;
 
-/// Named pieces of one block of memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Layout {
-    /// Name and offset of each piece; a piece ends where the next begins.
-    pieces: Vec<(&'static str, usize)>,
+/// Every piece of memory starts at a multiple of so many bytes.
+pub(super) const ALIGNMENT: usize = 256;
+
+/// One block of memory, piece after piece.
+#[derive(Default)]
+struct Layout {
     bytes: usize,
 }
 
-/// Every piece starts at a multiple of so many bytes.
-const ALIGNMENT: usize = 256;
-
 impl Layout {
     /// Adds a piece and gives its offset.
-    fn add(&mut self, name: &'static str, bytes: usize) -> usize {
+    fn add(&mut self, bytes: usize) -> usize {
         let offset = self.bytes;
-        self.pieces.push((name, offset));
         self.bytes = (offset + bytes).next_multiple_of(ALIGNMENT);
         offset
-    }
-
-    /// Bytes of the block.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// The pieces with their bytes, alignment included.
-    pub fn pieces(&self) -> impl Iterator<Item = (&'static str, usize)> {
-        let ends = self.pieces.iter().skip(1).map(|&(_, start)| start).chain([self.bytes]);
-        self.pieces.iter().zip(ends).map(|(&(name, start), end)| (name, end - start))
     }
 }
 
 /// Bytes by purpose.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// What it serves.
     pub extent: Extent,
@@ -70,7 +56,7 @@ pub struct Plan {
     /// Keys and values.
     pub cache: usize,
     /// Buffers of the decoding windows.
-    pub window: Layout,
+    pub window: usize,
     /// Buffers of the vision tower and of prefill for a common picture; they grow with the picture.
     pub bulk: usize,
 }
@@ -83,7 +69,7 @@ impl Plan {
     pub fn new(config: &ModelConfig, extent: Extent) -> Self {
         let t = &config.text;
         let cache = 2 * t.num_hidden_layers * layer_cache(config, extent.cache_tokens);
-        let bulk = vision_pieces(&config.vision, COMMON.0).1.bytes().max(prompt_pieces(config, COMMON.1).1.bytes());
+        let bulk = vision_pieces(&config.vision, COMMON.0).1.max(prompt_pieces(config, COMMON.1).1);
         Self {
             extent,
             weights: weights::bytes(config, extent.sequence_tokens),
@@ -95,7 +81,7 @@ impl Plan {
 
     /// All of it, bytes.
     pub fn bytes(&self) -> usize {
-        self.weights + self.cache + self.window.bytes() + self.bulk
+        self.weights + self.cache + self.window + self.bulk
     }
 
     /// The plan for the most requests side by side (8, 4, 2 or 1) that fits into `free` bytes, some of them left over;
@@ -166,8 +152,8 @@ pieces! {
     }
 }
 
-/// The window's buffers.
-pub(super) fn window_pieces(config: &ModelConfig, extent: Extent) -> (WindowPieces, Layout) {
+/// The window's buffers, and all their bytes.
+pub(super) fn window_pieces(config: &ModelConfig, extent: Extent) -> (WindowPieces, usize) {
     let t = &config.text;
     let mut layout = Layout::default();
     let Extent { sequences, sequence_tokens, .. } = extent;
@@ -180,25 +166,25 @@ pub(super) fn window_pieces(config: &ModelConfig, extent: Extent) -> (WindowPiec
     let pairs = rows * t.num_attention_heads * chunks;
     let peak = size_of::<abi::Peak>();
     let pieces = WindowPieces {
-        slots: layout.add("slots", sequences * size_of::<abi::Slot>()),
-        sequence_slots: layout.add("sequence slots", sequences * 4),
-        ids: layout.add("token ids", rows * 4),
-        ends: layout.add("end tokens", ENDS * 4),
-        hidden: layout.add("hidden rows", rows * hidden * 4),
-        x: layout.add("normed rows", rows * hidden * 2),
-        parts: layout.add("product parts", rows * parts * 4),
-        queries: layout.add("queries", rows * queries * 2),
-        attention: layout.add("attention", rows * queries * 2),
-        attention_parts: layout.add("attention parts", pairs * t.head_dim * 4),
-        attention_weights: layout.add("attention weights", pairs * 8),
-        inner: layout.add("MLP rows", rows * inner * 2),
-        peak_parts: layout.add("peak parts", rows * launch::peak_tiles(t.vocab_size) * size_of::<abi::PeakPart>()),
-        draft: layout.add("draft peaks", rows * peak),
-        verify: layout.add("verify peaks", rows * peak),
-        records: layout.add("records", sequences * size_of::<abi::Record>()),
-        logits: layout.add("logits", MAX_WINDOW * t.vocab_size * 4),
+        slots: layout.add(sequences * size_of::<abi::Slot>()),
+        sequence_slots: layout.add(sequences * 4),
+        ids: layout.add(rows * 4),
+        ends: layout.add(ENDS * 4),
+        hidden: layout.add(rows * hidden * 4),
+        x: layout.add(rows * hidden * 2),
+        parts: layout.add(rows * parts * 4),
+        queries: layout.add(rows * queries * 2),
+        attention: layout.add(rows * queries * 2),
+        attention_parts: layout.add(pairs * t.head_dim * 4),
+        attention_weights: layout.add(pairs * 8),
+        inner: layout.add(rows * inner * 2),
+        peak_parts: layout.add(rows * launch::peak_tiles(t.vocab_size) * size_of::<abi::PeakPart>()),
+        draft: layout.add(rows * peak),
+        verify: layout.add(rows * peak),
+        records: layout.add(sequences * size_of::<abi::Record>()),
+        logits: layout.add(MAX_WINDOW * t.vocab_size * 4),
     };
-    (pieces, layout)
+    (pieces, layout.bytes)
 }
 
 /// End tokens that fit.
@@ -223,25 +209,25 @@ pieces! {
     VisionPieces { pixels, packed, hidden, x, qkv, attention, inner, merged, projected, wide, features, }
 }
 
-/// The vision tower's buffers for so many patches.
-pub(super) fn vision_pieces(v: &VisionConfig, patches: usize) -> (VisionPieces, Layout) {
+/// The vision tower's buffers for so many patches, and all their bytes.
+pub(super) fn vision_pieces(v: &VisionConfig, patches: usize) -> (VisionPieces, usize) {
     let mut layout = Layout::default();
     let tokens = patches / (v.spatial_merge_size * v.spatial_merge_size);
     let (hidden, out) = (v.hidden_size, v.out_hidden_size);
     let pieces = VisionPieces {
-        pixels: layout.add("pixels", patches * weights::patch_values(v) * 4),
-        packed: layout.add("packed patches", patches * weights::patch_pitch(v) * 2),
-        hidden: layout.add("hidden rows", patches * hidden * 4),
-        x: layout.add("normed rows", patches * hidden * 2),
-        qkv: layout.add("queries, keys, values", patches * 3 * hidden * 2),
-        attention: layout.add("attention", patches * hidden * 2),
-        inner: layout.add("MLP rows", patches * v.intermediate_size * 2),
-        merged: layout.add("merged rows", tokens * out * 2),
-        projected: layout.add("projected rows", tokens * out * 4),
-        wide: layout.add("merger rows", tokens * v.merger_size() * 2),
-        features: layout.add("features", tokens * out * 4),
+        pixels: layout.add(patches * weights::patch_values(v) * 4),
+        packed: layout.add(patches * weights::patch_pitch(v) * 2),
+        hidden: layout.add(patches * hidden * 4),
+        x: layout.add(patches * hidden * 2),
+        qkv: layout.add(patches * 3 * hidden * 2),
+        attention: layout.add(patches * hidden * 2),
+        inner: layout.add(patches * v.intermediate_size * 2),
+        merged: layout.add(tokens * out * 2),
+        projected: layout.add(tokens * out * 4),
+        wide: layout.add(tokens * v.merger_size() * 2),
+        features: layout.add(tokens * out * 4),
     };
-    (pieces, layout)
+    (pieces, layout.bytes)
 }
 
 pieces! {
@@ -249,24 +235,24 @@ pieces! {
     PromptPieces { ids, positions, features, hidden, x, parts, queries, attention, inner, }
 }
 
-/// Prefill's buffers for so many tokens.
-pub(super) fn prompt_pieces(config: &ModelConfig, tokens: usize) -> (PromptPieces, Layout) {
+/// Prefill's buffers for so many tokens, and all their bytes.
+pub(super) fn prompt_pieces(config: &ModelConfig, tokens: usize) -> (PromptPieces, usize) {
     let t = &config.text;
     let mut layout = Layout::default();
     let queries = t.num_attention_heads * t.head_dim;
     let qkv = queries + 2 * t.num_key_value_heads * t.head_dim;
     let pieces = PromptPieces {
-        ids: layout.add("token ids", tokens * 4),
-        positions: layout.add("positions", tokens * 12),
-        features: layout.add("features", tokens * t.hidden_size * 4),
-        hidden: layout.add("hidden rows", tokens * t.hidden_size * 4),
-        x: layout.add("normed rows", tokens * t.hidden_size * 2),
-        parts: layout.add("products", tokens * qkv.max(t.hidden_size) * 4),
-        queries: layout.add("queries", tokens * queries * 2),
-        attention: layout.add("attention", tokens * queries * 2),
-        inner: layout.add("MLP rows", tokens * t.intermediate_size * 2),
+        ids: layout.add(tokens * 4),
+        positions: layout.add(tokens * 12),
+        features: layout.add(tokens * t.hidden_size * 4),
+        hidden: layout.add(tokens * t.hidden_size * 4),
+        x: layout.add(tokens * t.hidden_size * 2),
+        parts: layout.add(tokens * qkv.max(t.hidden_size) * 4),
+        queries: layout.add(tokens * queries * 2),
+        attention: layout.add(tokens * queries * 2),
+        inner: layout.add(tokens * t.intermediate_size * 2),
     };
-    (pieces, layout)
+    (pieces, layout.bytes)
 }
 
 #[cfg(test)]

@@ -23,8 +23,8 @@ impl Executor {
                 grid[0], grid[1]
             )));
         }
-        let (pieces, layout) = plan::vision_pieces(v, count);
-        let base = self.room(layout.bytes())?;
+        let (pieces, bytes) = plan::vision_pieces(v, count);
+        let base = self.room(bytes)?;
         let at = |piece: usize| base.offset(piece);
         let picture = Picture {
             grid,
@@ -61,8 +61,8 @@ impl Executor {
     ) -> Result<(Peak, Vec<f32>), DeviceError> {
         let t = self.config.text.clone();
         let rows = ids.len();
-        let (pieces, layout) = plan::prompt_pieces(&self.config, rows);
-        let base = self.room(layout.bytes())?;
+        let (pieces, bytes) = plan::prompt_pieces(&self.config, rows);
+        let base = self.room(bytes)?;
         let at = |piece: usize| base.offset(piece);
         let pass = Pass {
             rows,

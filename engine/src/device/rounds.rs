@@ -229,7 +229,7 @@ mod tests {
         let Checkpoint { config, weights, .. } = checkpoint.unwrap();
         let plan = Plan::new(&config, Extent { sequences: 2, cache_tokens: 400, sequence_tokens: 200 });
         let driver = Box::new(Fake::emulated(1 << 30));
-        let mut card = Executor::open(driver, &config, &weights, &[], plan).unwrap();
+        let mut card = Executor::open(driver, &config, &weights, &[], &plan).unwrap();
         let leases = [card.claim(200).unwrap(), card.claim(200).unwrap()];
         let positions = [[0; 3], [1; 3], [2; 3]];
         for (lease, ids) in leases.iter().zip([[1, 2, 3], [4, 5, 6]]) {

@@ -9,6 +9,7 @@ use kernels::cuda::driver::{DevicePtr, Driver};
 use kernels::memory::{Dtype, Tensor};
 
 use super::DeviceError;
+use super::plan::ALIGNMENT;
 use crate::checkpoint::{ModelConfig, TextConfig, VisionConfig, Weights};
 use crate::model::{inverse_frequencies, sum_frames};
 
@@ -245,9 +246,6 @@ type Sizes = HashMap<String, Vec<usize>>;
 fn sizes(config: &ModelConfig) -> Sizes {
     config.tensors().into_iter().collect()
 }
-
-/// Every tensor starts at a multiple of so many bytes.
-const ALIGNMENT: usize = 256;
 
 /// Counts bytes.
 struct Count {

@@ -135,7 +135,7 @@ impl Machine {
             Self::Processor { .. } => None,
             Self::Card(model) => {
                 let DeviceInfo { name, capability, memory, .. } = model.info().clone();
-                Some(Card { name, capability, memory, plan: model.plan().clone() })
+                Some(Card { name, capability, memory, plan: *model.plan() })
             }
         }
     }
