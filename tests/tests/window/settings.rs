@@ -31,6 +31,7 @@ fn devices() -> Vec<Choice> {
 fn open_settings(person: &mut Person) {
     person.press(Modifiers::COMMAND, Key::Comma);
     person.wait_for("Computes on");
+    person.settle();
 }
 
 /// The entry of a device, opened list.
@@ -42,13 +43,20 @@ fn entry(person: &Person, device: &str) -> String {
 fn what_a_checkpoint_takes_of_a_card_is_told_before_it_is_loaded() {
     // Only the sizes of a model, nothing that could be loaded.
     let real_size = root().join("tests/fixtures/real_size");
+    let (sender, listed) = std::sync::mpsc::sync_channel(1);
     let mut person = Person::begins(Begin {
         backend: Arc::new(|_| Err("nothing is loaded here".to_owned())),
-        devices: Arc::new(devices),
+        devices: Arc::new(move || {
+            sender.send(()).unwrap();
+            devices()
+        }),
         answers: vec![real_size, std::env::temp_dir()],
         ..Begin::default()
     });
     open_settings(&mut person);
+    // They are looked for on a thread; the list is opened when they are there.
+    listed.recv().unwrap();
+    person.settle();
     person.click("Computes on");
     person.wait_for("cuda:0: ");
     let large = entry(&person, "cuda:0");
