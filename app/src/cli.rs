@@ -103,6 +103,7 @@ impl ModelArgs {
             device: self.device,
             threads: self.threads.map(usize::from),
             pdfium_dir: None,
+            pdf_renderer: Default::default(),
             weights: self.weights.into(),
         }
     }

@@ -19,6 +19,7 @@ pub mod assemble;
 pub mod export;
 pub mod page;
 
-// The thread that drives it all, and the times of its stages.
+// The thread that drives it all, what stops it, and the times of its stages.
+pub mod cancel;
 pub mod measure;
 pub mod worker;

@@ -13,7 +13,7 @@ use kernels::Kernel;
 use crate::checkpoint::{Checkpoint, CheckpointError, ModelConfig};
 use crate::decode::{Decode, Sampling};
 use crate::device::{Device, DeviceModel};
-use crate::document::{Document, DocumentError, OpenOptions, PageRaster, Turn, parse_pages};
+use crate::document::{Document, DocumentError, OpenOptions, PageRaster, PdfRenderer, Turn, parse_pages};
 use crate::event::{Event, Outcome};
 use crate::layout;
 use crate::page::PageResult;
@@ -62,8 +62,10 @@ pub struct EngineOptions {
     pub device: Device,
     /// Threads that compute; all the machine's when not given.
     pub threads: Option<usize>,
-    /// A folder in which libpdfium is looked for.
+    /// The folder where pdfium's library lies, or the library itself; the usual places when not given.
     pub pdfium_dir: Option<PathBuf>,
+    /// Which program draws the pages of a PDF.
+    pub pdf_renderer: PdfRenderer,
     /// How weights are kept.
     pub weights: WeightFormat,
 }
@@ -327,6 +329,7 @@ struct Worker {
     reader: Reader,
     pool: rayon::ThreadPool,
     pdfium_dir: Option<PathBuf>,
+    pdf_renderer: PdfRenderer,
 }
 
 impl Worker {
@@ -353,7 +356,7 @@ impl Worker {
             only_ar: checkpoint.why_not(),
         };
         let reader = Reader::on(checkpoint, kernel, format, card)?;
-        Ok((Self { reader, pool, pdfium_dir: options.pdfium_dir }, info))
+        Ok((Self { reader, pool, pdfium_dir: options.pdfium_dir, pdf_renderer: options.pdf_renderer }, info))
     }
 
     fn serve(&self, orders: Receiver<Order>, shutdown: Arc<AtomicBool>, running: Arc<Mutex<Option<Arc<AtomicBool>>>>) {
@@ -384,6 +387,7 @@ impl Worker {
         let options = OpenOptions {
             password: job.password.clone(),
             pdfium_dir: self.pdfium_dir.clone(),
+            pdf_renderer: self.pdf_renderer,
             ..OpenOptions::default()
         };
         let opened = match &job.source {

@@ -22,6 +22,7 @@ fn start(checkpoint: CheckpointSource) -> Engine {
         device: Device::Cpu,
         threads: Some(2),
         pdfium_dir: None,
+        pdf_renderer: Default::default(),
         weights: WeightFormat::Auto,
     })
     .unwrap()

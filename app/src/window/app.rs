@@ -147,6 +147,7 @@ impl Window {
             device: settings.device,
             threads: settings.threads,
             pdfium_dir: None,
+            pdf_renderer: Default::default(),
             weights: settings.weights,
         };
         let (sender, receiver) = sync_channel(1);

@@ -37,6 +37,7 @@ fn options(folder: &Path, weights: WeightFormat) -> EngineOptions {
         device: Device::Cpu,
         threads: Some(2),
         pdfium_dir: None,
+        pdf_renderer: Default::default(),
         weights,
     }
 }
@@ -129,6 +130,7 @@ fn a_checkpoint_is_measured_on_its_longest_line() {
         device: Device::Cpu,
         threads: Some(2),
         pdfium_dir: None,
+        pdf_renderer: Default::default(),
         weights: WeightFormat::Auto,
     };
     let bench = Bench::open(&options).unwrap();
