@@ -108,12 +108,12 @@ fn list(places: &Places, printer: &mut Printer) -> Exit {
 }
 
 fn row(checkpoint: &Checkpoint, place: String, folder: Option<&Path>) -> [String; 5] {
-    let abilities = &checkpoint.abilities;
-    let unit = match abilities.unit {
+    let traits = &checkpoint.traits;
+    let unit = match traits.unit {
         engine::checkpoint::Unit::Line { .. } => "lines of",
         engine::checkpoint::Unit::Region => "regions of",
     };
-    let tasks: Vec<_> = abilities
+    let tasks: Vec<_> = traits
         .tasks
         .iter()
         .map(|task| match task {

@@ -69,7 +69,7 @@ impl Reader for EngineReader {
 
 impl Running for JobHandle {
     fn next(&mut self, patience: Duration) -> Next {
-        match self.events().recv_timeout(patience) {
+        match self.recv_timeout(patience) {
             Ok(event) => Next::Event(event),
             Err(RecvTimeoutError::Timeout) => Next::Quiet,
             Err(RecvTimeoutError::Disconnected) => Next::Gone,

@@ -9,28 +9,28 @@
 
 #[path = "../tests/common/known.rs"]
 mod known;
+#[path = "../tests/common/reading.rs"]
+mod reading;
 
 use std::path::Path;
 use std::time::Instant;
 
-use engine::checkpoint::Checkpoint;
 use engine::decode::Decode;
-use engine::reader::{ReadOptions, Reader, Recorder};
-use kernels::{Format, Kernel};
+use engine::precision::WeightFormat;
+use engine::{CheckpointSource, Engine, EngineOptions};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let pages = arguments.next().expect("a folder of pages");
     let output = arguments.next().expect("an output folder");
     std::fs::create_dir_all(&output).unwrap();
-    let format = match arguments.next().as_deref() {
-        None | Some("bf16") => Format::Bf16,
-        Some("f32") => Format::F32,
-        Some("int8") => Format::Int8,
+    let weights = match arguments.next().as_deref() {
+        None | Some("bf16") => WeightFormat::Bf16,
+        Some("f32") => WeightFormat::F32,
+        Some("int8") => WeightFormat::Int8,
         Some(other) => panic!("no number format {other}"),
     };
-    let reader = Reader::new(Checkpoint::bundled().unwrap(), Kernel::best(), format).unwrap();
-    let options = ReadOptions { decode: Decode::SPEC, sampling: None, max_tokens: 4096 };
+    let engine = Engine::start(EngineOptions { weights, ..EngineOptions::new(CheckpointSource::Bundled) }).unwrap();
     let mut files: Vec<_> = std::fs::read_dir(&pages).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     for file in files {
@@ -38,9 +38,9 @@ fn main() {
         let page = image::open(Path::new(&pages).join(format!("{stem}.png"))).unwrap().to_rgb8();
         let regions = known::regions(&file);
         let start = Instant::now();
-        let read = reader.read_page(0, &page, regions, &options, &Recorder::default());
-        println!("{stem}: {} lines in {:.2} s", read.regions.len(), start.elapsed().as_secs_f64());
-        let text: Vec<&str> = read.regions.iter().map(|region| region.text.as_str()).collect();
+        let read = reading::read(&engine, &page, regions, Decode::SPEC);
+        println!("{stem}: {} lines in {:.2} s", read.len(), start.elapsed().as_secs_f64());
+        let text: Vec<&str> = read.iter().map(|region| region.text.as_str()).collect();
         std::fs::write(Path::new(&output).join(format!("{stem}.txt")), text.join("\n")).unwrap();
     }
 }

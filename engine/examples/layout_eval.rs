@@ -9,14 +9,16 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measuring program talks to its terminal")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measuring program may stop at the first fault")]
 
+#[path = "../tests/common/reading.rs"]
+mod reading;
+
 use std::path::Path;
 use std::time::Instant;
 
-use engine::checkpoint::Checkpoint;
 use engine::decode::Decode;
 use engine::layout::{detect, straighten};
-use engine::reader::{ReadOptions, Reader, Recorder};
 use engine::region::{Label, Rect, Region};
+use engine::{CheckpointSource, Engine, EngineOptions};
 use image::{Rgb, RgbImage};
 
 #[derive(serde::Deserialize)]
@@ -31,10 +33,10 @@ fn main() {
     let pages = arguments.next().expect("a folder of pages");
     let output = arguments.next().expect("an output folder");
     let rest: Vec<String> = arguments.collect();
-    let reader = rest
+    let engine = rest
         .iter()
         .any(|a| a == "--read")
-        .then(|| Reader::new(Checkpoint::bundled().unwrap(), kernels::Kernel::best(), kernels::Format::Bf16).unwrap());
+        .then(|| Engine::start(EngineOptions::new(CheckpointSource::Bundled)).unwrap());
     let prefix = rest.into_iter().find(|a| a != "--read").unwrap_or_default();
     std::fs::create_dir_all(&output).unwrap();
     let mut paths: Vec<_> = std::fs::read_dir(&pages).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -43,12 +45,12 @@ fn main() {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let is_image = path.extension().is_some_and(|e| e == "png" || e == "jpg");
         if is_image && name.starts_with(&prefix) {
-            measure(&path, &name, Path::new(&output), reader.as_ref());
+            measure(&path, &name, Path::new(&output), engine.as_ref());
         }
     }
 }
 
-fn measure(path: &Path, name: &str, output: &Path, reader: Option<&Reader>) {
+fn measure(path: &Path, name: &str, output: &Path, engine: Option<&Engine>) {
     let image = image::ImageReader::open(path).unwrap().with_guessed_format().unwrap();
     let page = image.decode().unwrap().to_rgb8();
     let start = Instant::now();
@@ -68,10 +70,9 @@ fn measure(path: &Path, name: &str, output: &Path, reader: Option<&Reader>) {
         let text = compare(&lines, &truth);
         std::fs::write(output.join(format!("{name}.md")), text).unwrap();
     }
-    if let Some(reader) = reader {
-        let options = ReadOptions { decode: Decode::SPEC, sampling: None, max_tokens: 4096 };
-        let reading = reader.read_page(0, &page, regions.clone(), &options, &Recorder::default());
-        let text: Vec<&str> = reading.regions.iter().map(|r| r.text.as_str()).filter(|t| !t.is_empty()).collect();
+    if let Some(engine) = engine {
+        let read = reading::read(engine, &page, regions.clone(), Decode::SPEC);
+        let text: Vec<&str> = read.iter().map(|r| r.text.as_str()).filter(|t| !t.is_empty()).collect();
         std::fs::write(output.join(format!("{name}.read.md")), text.join("\n\n")).unwrap();
     }
     draw(page, &regions).save(output.join(format!("{name}.png"))).unwrap();

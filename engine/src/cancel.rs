@@ -22,4 +22,8 @@ impl Cancel {
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
 }

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::decode::Origin;
 use crate::page::{Figure, PageResult, Reading, Status, Timings};
+use crate::recognizer::Step;
 use crate::region::{Rect, Region};
 
 /// Names one request of a job: page and region from 0, and which of the region's requests (a line reader makes several).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RequestId {
     /// Page number in the document, from 0.
     pub page: usize,
@@ -30,8 +31,13 @@ pub struct Piece {
     pub origin: Origin,
 }
 
-/// What happened. Requests of one page may interleave: lines are read side by side.
-#[derive(Clone, Debug, PartialEq)]
+/// What happened to a job.
+///
+/// `Opened` comes first (a job whose file cannot be opened has none), `Finished` last. Pages start in order and end in
+/// order, and so do the regions of a page; but the next page may start before one has ended, and requests interleave:
+/// several are read side by side. A page that has started ends, also when the job is cancelled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The file was opened; `pages` are the page numbers that will be read, in order.
     Opened {
@@ -40,7 +46,7 @@ pub enum Event {
         /// The pages that will be read, from 0.
         pages: Vec<usize>,
     },
-    /// A page was rasterised and its regions are known.
+    /// A page was rasterised, its regions are known, and its reading begins.
     PageStarted {
         /// Page number, from 0.
         page: usize,
@@ -90,13 +96,13 @@ pub enum Event {
         /// The new text; empty while a character is incomplete.
         pieces: Vec<Piece>,
     },
-    /// The card failed on a request: what was read of it is void, and the CPU reads it from its beginning.
+    /// What reads failed on a request: what was read of it is void, and another recognizer reads it from its beginning.
     RequestRestarted {
         /// Which.
         id: RequestId,
         /// The part of the page being read.
         bounds: Rect,
-        /// One sentence: why, and that the CPU reads it.
+        /// One sentence: why, and who reads it now.
         reason: String,
     },
     /// A request ended.
@@ -140,6 +146,33 @@ pub enum Event {
         /// How.
         outcome: Outcome,
     },
+}
+
+impl Event {
+    /// What a listener hears of a request's step.
+    pub(crate) fn of_step(id: RequestId, bounds: Rect, step: Step) -> Self {
+        match step {
+            Step::Started => Event::RequestStarted { id, bounds },
+            Step::Drafted { at_ms, round, text } => Event::Drafted { id, at_ms, round, text },
+            Step::Committed { at_ms, round, drafted, accepted, tokens, forwards, pieces } => {
+                Event::Committed { id, at_ms, round, drafted, accepted, tokens, forwards, pieces }
+            }
+            Step::Restarted { reason } => Event::RequestRestarted { id, bounds, reason },
+        }
+    }
+
+    /// The step of a request that it tells, if it tells one.
+    pub(crate) fn step(&self) -> Option<(RequestId, Step)> {
+        match self.clone() {
+            Event::RequestStarted { id, .. } => Some((id, Step::Started)),
+            Event::Drafted { id, at_ms, round, text } => Some((id, Step::Drafted { at_ms, round, text })),
+            Event::Committed { id, at_ms, round, drafted, accepted, tokens, forwards, pieces } => {
+                Some((id, Step::Committed { at_ms, round, drafted, accepted, tokens, forwards, pieces }))
+            }
+            Event::RequestRestarted { id, reason, .. } => Some((id, Step::Restarted { reason })),
+            _ => None,
+        }
+    }
 }
 
 /// How a job ended.

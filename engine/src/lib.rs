@@ -1,25 +1,39 @@
-//! From a scan or a PDF to Markdown. The modules stand in the order of a page's journey.
+//! From a scan or a PDF to Markdown. The modules stand in the order of a page's journey, which `pipeline` tells.
 
-// Open file -> page raster -> layout regions.
+// Open file -> page raster -> layout regions -> requests.
 pub mod document;
 pub mod layout;
+pub mod pipeline;
+mod plan;
 pub mod region;
 
-// Region crop -> vision tower -> decoder rounds -> events.
+// Request -> vision tower -> decoder rounds -> answer.
 pub mod checkpoint;
 pub mod decode;
 pub mod device;
-pub mod event;
 pub mod model;
 pub mod precision;
-pub mod reader;
+pub mod recognizer;
 
-// Region texts -> document -> Markdown.
+// Answers -> events and region texts -> document -> Markdown.
 pub mod assemble;
+pub mod event;
 pub mod export;
 pub mod page;
 
-// The thread that drives it all, what stops it, and the times of its stages.
+// What drives it all and what stops it, many jobs at a time; and the times of its stages.
 pub mod cancel;
+mod engine;
+pub mod job;
 pub mod measure;
-pub mod worker;
+mod run;
+mod scheduler;
+
+pub use engine::{CheckpointSource, Engine, EngineError, EngineInfo, EngineOptions, EngineParts};
+
+/// Former names.
+pub mod worker {
+    pub use crate::engine::{CheckpointSource, Engine, EngineError, EngineInfo, EngineOptions};
+    pub use crate::job::{Job, JobHandle, LayoutMode, PageOrder, Pages, Source};
+    pub use crate::pipeline::{Sheet, sheet};
+}

@@ -90,7 +90,7 @@ pub struct PageResult {
 }
 
 /// A picture cut from a page, encoded.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Which of the page's regions it is.
     pub region: usize,

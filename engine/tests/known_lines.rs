@@ -5,14 +5,15 @@
 
 #[path = "common/known.rs"]
 mod known;
+#[path = "common/reading.rs"]
+mod reading;
 
 use std::path::Path;
 
-use engine::checkpoint::Checkpoint;
 use engine::decode::Decode;
 use engine::page::RegionResult;
-use engine::reader::{ReadOptions, Reader, Recorder};
-use kernels::Kernel;
+use engine::precision::WeightFormat;
+use engine::{CheckpointSource, Engine, EngineOptions};
 
 fn tokens(region: &RegionResult) -> Vec<u32> {
     region.readings.iter().flat_map(|r| &r.rounds).flat_map(|r| &r.committed).map(|t| t.id).collect()
@@ -25,16 +26,14 @@ fn speculative_equals_autoregressive_on_every_line_of_the_pages() {
         println!("skipped: {} is not there", pages.display());
         return;
     };
-    let reader = Reader::new(Checkpoint::bundled().unwrap(), Kernel::best(), kernels::Format::Bf16).unwrap();
+    let weights = WeightFormat::Bf16;
+    let engine = Engine::start(EngineOptions { weights, ..EngineOptions::new(CheckpointSource::Bundled) }).unwrap();
     let (mut lines, mut drafts) = (0, 0);
     for file in entries.map(|entry| entry.unwrap().path()) {
         let Some(stem) = known::stem(&file) else { continue };
         let page = image::open(pages.join(format!("{stem}.png"))).unwrap().to_rgb8();
         let regions = known::regions(&file);
-        let read = |decode| {
-            let options = ReadOptions { decode, sampling: None, max_tokens: 4096 };
-            reader.read_page(0, &page, regions.clone(), &options, &Recorder::default()).regions
-        };
+        let read = |decode| reading::read(&engine, &page, regions.clone(), decode);
         for (ar, spec) in read(Decode::Ar).iter().zip(&read(Decode::SPEC)) {
             assert_eq!(tokens(ar), tokens(spec), "{stem}: {:?}", ar.region.bounds);
             lines += 1;

@@ -21,7 +21,7 @@ pub use processor::ProcessorConfig;
 pub use synthetic::Synthetic;
 pub use template::ChatTemplate;
 pub use tokenizer::{DecodeStream, Tokenizer};
-pub use traits::{Abilities, BlockDiffusion, Unit};
+pub use traits::{BlockDiffusion, Traits, Unit};
 pub use weights::Weights;
 
 use kernels::memory::Dtype;
@@ -50,7 +50,7 @@ pub struct Checkpoint {
     /// How the checkpoint drafts, when it does.
     pub block_diffusion: Option<BlockDiffusion>,
     /// What one request reads, which tasks, which languages.
-    pub abilities: Abilities,
+    pub traits: Traits,
     /// The tensors.
     pub weights: Weights,
 }
@@ -109,14 +109,14 @@ impl Checkpoint {
         let optional = |name: &str| Ok(folder.json(name)?.map(|value| (folder.label(name), value)));
         let block_diffusion =
             optional("block_diffusion.json")?.map(|(file, value)| BlockDiffusion::parse(&file, &value)).transpose()?;
-        let abilities = optional("gravity.json")?
-            .map(|(file, value)| Abilities::parse(&file, &value))
+        let traits = optional("gravity.json")?
+            .map(|(file, value)| Traits::parse(&file, &value))
             .transpose()?
             .unwrap_or_default();
         let weights = Weights::open(folder)?;
         weights.check(&config.tensors())?;
 
-        let name = abilities.name.clone().unwrap_or(name);
+        let name = traits.name.clone().unwrap_or(name);
         let checkpoint = Self {
             name,
             source: None,
@@ -126,11 +126,11 @@ impl Checkpoint {
             template,
             end_tokens,
             block_diffusion,
-            abilities,
+            traits,
             weights,
         };
         // A template that cannot make a prompt is a fault of the folder, not of the first page.
-        for &task in &checkpoint.abilities.tasks {
+        for &task in &checkpoint.traits.tasks {
             checkpoint.prompt(task, 1)?;
         }
         Ok(checkpoint)
@@ -173,9 +173,14 @@ impl Checkpoint {
         })
     }
 
-    /// The prompt's token ids for an image of so many tokens: the template's single image placeholder is repeated.
+    /// The token ids of a task's prompt for an image of so many tokens.
     pub fn prompt(&self, task: Task, image_tokens: usize) -> Result<Vec<u32>, CheckpointError> {
-        let ids = self.tokenizer.encode(&self.template.render(task)?)?;
+        self.prompt_of(task.prompt(), image_tokens)
+    }
+
+    /// The token ids of a prompt in any words: the template's single image placeholder is repeated.
+    pub fn prompt_of(&self, text: &str, image_tokens: usize) -> Result<Vec<u32>, CheckpointError> {
+        let ids = self.tokenizer.encode(&self.template.render(text)?)?;
         let image = self.config.image_token_id;
         let places = ids.iter().filter(|&&id| id == image).count();
         if places != 1 || image_tokens == 0 {

@@ -46,7 +46,7 @@ fn reference_checkpoint_opens() {
     assert_eq!(checkpoint.config.text.head_dim, 24);
     assert_eq!(checkpoint.config.text.mrope_section, [3, 4, 5]);
     assert_eq!(checkpoint.config.vision.merger_size(), 192);
-    assert_eq!(checkpoint.abilities, Abilities::default());
+    assert_eq!(checkpoint.traits, Traits::default());
     assert_eq!(checkpoint.block_diffusion.as_ref().unwrap().block_size, 8);
     assert_eq!(checkpoint.why_not(), None);
     // 9 image tokens between the marks, as the published template writes them.
@@ -90,12 +90,12 @@ fn bundled_checkpoint_opens() {
     let checkpoint = Checkpoint::bundled().unwrap();
     checkpoint.verify().unwrap();
     assert_eq!(checkpoint.source, None);
-    assert!(matches!(checkpoint.abilities.unit, Unit::Line { height: 28, .. }));
+    assert!(matches!(checkpoint.traits.unit, Unit::Line { height: 28, .. }));
     assert!(checkpoint.can_verify_drafts());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/nano");
     let same = Checkpoint::open(&folder).unwrap();
     assert_eq!(same.config, checkpoint.config);
-    assert_eq!(same.abilities, checkpoint.abilities);
+    assert_eq!(same.traits, checkpoint.traits);
     assert_eq!(same.prompt(Task::Text, 3).unwrap(), checkpoint.prompt(Task::Text, 3).unwrap());
 }
 
@@ -291,7 +291,7 @@ fn template_must_place_one_image() {
 }
 
 #[test]
-fn abilities_come_from_the_file() {
+fn traits_come_from_the_file() {
     let folder = copy();
     let write = |value: Value| fs::write(folder.path().join("gravity.json"), value.to_string()).unwrap();
     write(
@@ -299,13 +299,13 @@ fn abilities_come_from_the_file() {
     );
     let checkpoint = Checkpoint::open(folder.path()).unwrap();
     assert_eq!(checkpoint.name, "lines");
-    let expected = Abilities {
+    let expected = Traits {
         name: Some("lines".to_owned()),
         unit: Unit::Line { height: 28, max_width: 560 },
         tasks: vec![Task::Text, Task::Formula],
         languages: vec!["en".to_owned(), "ko".to_owned()],
     };
-    assert_eq!(checkpoint.abilities, expected);
+    assert_eq!(checkpoint.traits, expected);
     write(json!({"unit": "word"}));
     assert_eq!(fault(folder.path()), "gravity.json: unit is \"word\", but must be \"line\" or \"region\"");
     write(json!({"unit": "line"}));

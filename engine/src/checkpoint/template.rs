@@ -1,4 +1,4 @@
-//! The chat template: from a task to the prompt's text.
+//! The chat template: from what is asked to the prompt's text.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -7,7 +7,6 @@ use serde_json::json;
 
 use super::CheckpointError;
 use super::error::brief;
-use crate::region::Task;
 
 /// Instructions a template may run (a part of them pays for memory). Published templates need a few hundred.
 const FUEL: u64 = 1_000_000;
@@ -41,9 +40,9 @@ impl ChatTemplate {
         Ok(Self { file: file.to_owned(), environment })
     }
 
-    /// The prompt of one request: a user turn with one image and the task's text, then the assistant's turn opened.
-    pub fn render(&self, task: Task) -> Result<String, CheckpointError> {
-        let content = json!([{"type": "image"}, {"type": "text", "text": task.prompt()}]);
+    /// The prompt of one request: a user turn with one image and this text, then the assistant's turn opened.
+    pub fn render(&self, text: &str) -> Result<String, CheckpointError> {
+        let content = json!([{"type": "image"}, {"type": "text", "text": text}]);
         self.render_chat(&json!([{"role": "user", "content": content}]), None)
     }
 

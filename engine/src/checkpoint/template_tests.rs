@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::*;
 use crate::checkpoint::Tokenizer;
+use crate::region::Task;
 
 fn template(source: &str) -> ChatTemplate {
     ChatTemplate::parse("chat_template.jinja", source.to_owned()).unwrap()
@@ -12,7 +13,7 @@ fn template(source: &str) -> ChatTemplate {
 fn fault(source: &str) -> String {
     match ChatTemplate::parse("chat_template.jinja", source.to_owned()) {
         Err(error) => error.to_string(),
-        Ok(template) => template.render(Task::Text).unwrap_err().to_string(),
+        Ok(template) => template.render(Task::Text.prompt()).unwrap_err().to_string(),
     }
 }
 
@@ -33,7 +34,7 @@ fn conversations_are_rendered_as_in_the_reference() {
         assert_eq!(tokenizer.encode(&rendered).unwrap(), ids);
     }
     assert_eq!(
-        template.render(Task::Table).unwrap(),
+        template.render(Task::Table.prompt()).unwrap(),
         "[gMASK]<sop><|user|>\n<|begin_of_image|><|image|><|end_of_image|>Table Recognition:<|assistant|>\n"
     );
 }
@@ -41,14 +42,14 @@ fn conversations_are_rendered_as_in_the_reference() {
 #[test]
 fn blocks_are_trimmed_as_transformers_does() {
     let source = "  {% for m in messages %}\n<{{ m.role }}>\n  {% endfor %}\nend\n";
-    assert_eq!(template(source).render(Task::Text).unwrap(), "<user>\nend");
+    assert_eq!(template(source).render(Task::Text.prompt()).unwrap(), "<user>\nend");
 }
 
 #[test]
 fn python_methods_work() {
     let source = "{{ ' a-b '.strip().split('-')[-1].upper() }}{% if messages[0].role.startswith('us') %}!{% endif %}\
                   {% for k, v in messages[0].items() %}{% if k == 'content' %}{% break %}{% endif %}{% endfor %}";
-    assert_eq!(template(source).render(Task::Text).unwrap(), "B!");
+    assert_eq!(template(source).render(Task::Text.prompt()).unwrap(), "B!");
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub enum Unit {
 
 /// `gravity.json`, which only line readers have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Abilities {
+pub struct Traits {
     /// The checkpoint's name, where the file gives one.
     pub name: Option<String>,
     /// What one request reads.
@@ -33,7 +33,7 @@ pub struct Abilities {
     pub languages: Vec<String>,
 }
 
-impl Default for Abilities {
+impl Default for Traits {
     /// Whole regions and all three tasks.
     fn default() -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Default for Abilities {
     }
 }
 
-impl Abilities {
+impl Traits {
     /// Reads the content of a `gravity.json`; `file` is its name in messages.
     pub fn parse(file: &str, value: &Value) -> Result<Self, CheckpointError> {
         let settings = Settings::new(file, value);
@@ -63,9 +63,9 @@ impl Abilities {
                 return Err(settings.fault("unit", format!("is \"{other}\", but must be \"line\" or \"region\"")));
             }
         };
-        let mut abilities = Self { unit, ..Self::default() };
+        let mut traits = Self { unit, ..Self::default() };
         if let Some(tasks) = settings.strings("tasks")? {
-            abilities.tasks = tasks
+            traits.tasks = tasks
                 .iter()
                 .map(|task| match *task {
                     "text" => Ok(Task::Text),
@@ -74,14 +74,13 @@ impl Abilities {
                     other => Err(settings.fault("tasks", format!("names \"{other}\", which is no task"))),
                 })
                 .collect::<Result<_, _>>()?;
-            if abilities.tasks.is_empty() {
+            if traits.tasks.is_empty() {
                 return Err(settings.fault("tasks", "names no task"));
             }
         }
-        abilities.name = settings.string("name")?.map(str::to_owned);
-        abilities.languages =
-            settings.strings("languages")?.unwrap_or_default().into_iter().map(str::to_owned).collect();
-        Ok(abilities)
+        traits.name = settings.string("name")?.map(str::to_owned);
+        traits.languages = settings.strings("languages")?.unwrap_or_default().into_iter().map(str::to_owned).collect();
+        Ok(traits)
     }
 }
 

@@ -13,6 +13,7 @@ mod binarize;
 mod blocks;
 mod columns;
 mod components;
+mod detector;
 mod furniture;
 mod heading;
 mod lines;
@@ -29,6 +30,7 @@ mod article_tests;
 #[cfg(test)]
 mod page_tests;
 
+pub use detector::{BuiltInDetector, Detector, DetectorError};
 pub use skew::straighten;
 pub use strip::{Strip, strips};
 

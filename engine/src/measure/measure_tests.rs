@@ -10,8 +10,8 @@ use kernels::cuda::fake::Fake;
 use super::*;
 use crate::decode::Decode;
 use crate::device::{DeviceModel, Extent, Plan};
+use crate::engine::CheckpointSource;
 use crate::precision::WeightFormat;
-use crate::worker::CheckpointSource;
 
 /// The tiny architecture's settings without its weights and tokenizer.
 fn config_only() -> tempfile::TempDir {

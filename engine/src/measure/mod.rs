@@ -30,10 +30,11 @@ use crate::checkpoint::CheckpointError;
 use crate::decode::{Decode, Drafter, Limits, Stop, TargetError, decode};
 use crate::device::{Device, DeviceError};
 use crate::document::{Document, DocumentError, OpenOptions};
+use crate::engine::{EngineError, EngineOptions, thread_pool};
+use crate::job::Source;
 use crate::model::image_processor::{ImageError, ImageProcessor, Patches};
 use crate::page::{Reading, Status, Timings};
 use crate::region::{Rect, Task};
-use crate::worker::{EngineError, EngineOptions, Source, thread_pool};
 use machine::Machine;
 use subject::Subject;
 

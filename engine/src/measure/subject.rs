@@ -5,9 +5,9 @@ use kernels::memory::Dtype;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, ModelConfig, ProcessorConfig, Synthetic, Weights};
 use crate::decode::Drafter;
-use crate::reader;
+use crate::engine::CheckpointSource;
+use crate::plan;
 use crate::region::Task;
-use crate::worker::CheckpointSource;
 
 pub(super) enum Subject {
     Checkpoint(Box<Checkpoint>),
@@ -96,7 +96,7 @@ impl Subject {
     /// The pictures that a request is made of when a page is read as one region.
     pub(super) fn requests(&self, page: &RgbImage) -> Vec<RgbImage> {
         match self {
-            Self::Checkpoint(checkpoint) => reader::requests(page, &checkpoint.abilities),
+            Self::Checkpoint(checkpoint) => plan::pictures(page, checkpoint.traits.unit, &checkpoint.traits.tasks),
             Self::Synthetic(_) => vec![page.clone()],
         }
     }

@@ -7,14 +7,12 @@ use engine::decode::{Decode, Mask, Target};
 use engine::device::{DeviceModel, Extent, Plan};
 use engine::event::Event;
 use engine::model::ImageFeatures;
-use engine::reader::{ReadOptions, Reader, Recorder};
 use engine::region::{Label, Rect, Region};
 use kernels::cuda::emulation;
 use kernels::cuda::fake::{Call, Fake};
-use kernels::{Format, Kernel};
 
 use crate::checks::{self, fixtures};
-use crate::published;
+use crate::{published, reading};
 
 pub(crate) const GIB: u64 = 1 << 30;
 
@@ -126,16 +124,13 @@ fn the_cpu_reads_what_a_card_fails_on() {
     let raster = image::open(folder.join("image.png")).unwrap().to_rgb8();
     let region = || vec![Region::new(Label::Text, Rect::new(0, 0, raster.width(), raster.height()))];
     let checkpoint = || Checkpoint::open(&fixtures().join("glm_ocr_tiny_trained")).unwrap();
-    let options = ReadOptions { decode: Decode::Ar, sampling: None, max_tokens: 100 };
-    let cpu = Reader::new(checkpoint(), Kernel::best(), Format::F32).unwrap();
-    let want = cpu.read_page(0, &raster, region(), &options, &Recorder::default()).regions;
+    let how = (Decode::Ar, 100);
+    let (want, _) = reading::read(reading::cpu(checkpoint()), &raster, region(), how);
 
     let (config, ends) = (checkpoint().config, checkpoint().end_tokens);
     let read = |card: Fake| {
         let card = DeviceModel::planned(Box::new(card), &config, &checkpoint().weights, &ends, small(&config)).unwrap();
-        let reader = Reader::on(checkpoint(), Kernel::best(), Format::F32, Some(card)).unwrap();
-        let heard = Recorder::default();
-        (reader.read_page(0, &raster, region(), &options, &heard).regions, heard)
+        reading::read(reading::card(checkpoint(), card), &raster, region(), how)
     };
     let well = Fake::emulated(GIB);
     let log = well.log();
@@ -143,10 +138,9 @@ fn the_cpu_reads_what_a_card_fails_on() {
     let runs = log.count(|call| matches!(call, Call::Launch(_) | Call::Replay(_)));
     let mut card = Fake::emulated(GIB);
     card.fail_after(runs - 5);
-    let (got, heard) = read(card);
+    let (got, events) = read(card);
     assert_eq!((&got[0].text, &got[0].status), (&want[0].text, &want[0].status));
     assert!(!got[0].text.is_empty());
-    let events = heard.events();
     let restarts = events.iter().filter_map(|event| match event {
         Event::RequestRestarted { reason, .. } => Some(reason.as_str()),
         _ => None,

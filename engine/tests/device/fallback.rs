@@ -7,13 +7,12 @@ use engine::event::Event;
 use engine::model::ImageFeatures;
 use engine::model::image_processor::ImageProcessor;
 use engine::page::Status;
-use engine::reader::{ReadOptions, Reader, Recorder};
 use engine::region::{Label, Rect, Region};
 use kernels::cuda::fake::{Call, Fake};
-use kernels::{Format, Kernel};
 
 use crate::checks::fixtures;
 use crate::emulated::{GIB, available};
+use crate::reading;
 
 /// A request that is too long for the card is read by the CPU, and only that one.
 #[test]
@@ -32,9 +31,8 @@ fn the_cpu_reads_what_does_not_fit_and_the_card_the_rest() {
     let boxes = [Rect::new(0, 0, width, height), Rect::new(0, height, 8 * width, 4 * height)];
     let regions = || boxes.map(|bounds| Region::new(Label::Text, bounds)).to_vec();
     let checkpoint = || Checkpoint::open(&fixtures().join("glm_ocr_tiny_trained")).unwrap();
-    let options = ReadOptions { decode: Decode::SPEC, sampling: None, max_tokens: 40 };
-    let cpu = Reader::new(checkpoint(), Kernel::best(), Format::F32).unwrap();
-    let want = cpu.read_page(0, &raster, regions(), &options, &Recorder::default()).regions;
+    let how = (Decode::SPEC, 40);
+    let (want, _) = reading::read(reading::cpu(checkpoint()), &raster, regions(), how);
 
     let (config, ends) = (checkpoint().config, checkpoint().end_tokens);
     let patches = |bounds: &Rect| (bounds.width() / 28 * (bounds.height() / 28)) as usize;
@@ -43,15 +41,12 @@ fn the_cpu_reads_what_does_not_fit_and_the_card_the_rest() {
     let plan = Plan::new(&config, Extent { sequences: 2, cache_tokens: 2 * room, sequence_tokens: room });
     let card =
         DeviceModel::planned(Box::new(Fake::emulated(GIB)), &config, &checkpoint().weights, &ends, plan).unwrap();
-    let reader = Reader::on(checkpoint(), Kernel::best(), Format::F32, Some(card)).unwrap();
-    let heard = Recorder::default();
-    let got = reader.read_page(0, &raster, regions(), &options, &heard).regions;
+    let (got, events) = reading::read(reading::card(checkpoint(), card), &raster, regions(), how);
 
     let texts = |regions: &[engine::page::RegionResult]| -> Vec<(String, Status)> {
         regions.iter().map(|region| (region.text.clone(), region.status.clone())).collect()
     };
     assert_eq!(texts(&got), texts(&want));
-    let events = heard.events();
     let restarted: Vec<_> = events
         .iter()
         .filter_map(|event| match event {

@@ -10,4 +10,5 @@ mod checks;
 mod emulated;
 mod fallback;
 mod published;
+mod reading;
 mod stepwise;

@@ -9,8 +9,8 @@ use kernels::{Format, Kernel, Matrix, Operand};
 use rayon::prelude::*;
 
 use super::Ceilings;
+use crate::engine::thread_pool;
 use crate::measure::{MeasureError, go_on};
-use crate::worker::thread_pool;
 
 /// Bytes of the buffer that is read: many times the last-level cache of common processors.
 const BUFFER: usize = 512 << 20;

@@ -1,13 +1,14 @@
-//! Turns a request's rounds into text events while it decodes.
+//! Turns a request's rounds into text while it decodes.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use super::{Listener, milliseconds};
+use super::local::milliseconds;
+use super::{Sink, Step};
 use crate::assemble::cut_loop;
 use crate::checkpoint::{Checkpoint, DecodeStream};
 use crate::decode::{Observer, Round};
-use crate::event::{Event, Piece, RequestId};
+use crate::event::Piece;
 use crate::region::Task;
 
 /// Characters between two looks for a loop.
@@ -15,11 +16,10 @@ const LOOP_CHECK: usize = 1024;
 
 /// Streams one request's text.
 pub(super) struct Live<'a> {
-    id: RequestId,
     start: Instant,
     task: Task,
     checkpoint: &'a Checkpoint,
-    listener: &'a dyn Listener,
+    sink: &'a dyn Sink,
     stream: DecodeStream,
     /// The ids of `<think>` and `</think>`, where the tokenizer has them.
     think: Option<(u32, u32)>,
@@ -31,20 +31,13 @@ pub(super) struct Live<'a> {
 
 impl<'a> Live<'a> {
     /// Follows a request that began at `start`.
-    pub(super) fn new(
-        id: RequestId,
-        start: Instant,
-        task: Task,
-        checkpoint: &'a Checkpoint,
-        listener: &'a dyn Listener,
-    ) -> Self {
+    pub(super) fn new(start: Instant, task: Task, checkpoint: &'a Checkpoint, sink: &'a dyn Sink) -> Self {
         let tokenizer = &checkpoint.tokenizer;
         Self {
-            id,
             start,
             task,
             checkpoint,
-            listener,
+            sink,
             stream: tokenizer.stream(),
             think: tokenizer.token_id("<think>").zip(tokenizer.token_id("</think>")),
             thinking: false,
@@ -78,7 +71,7 @@ impl Observer for Live<'_> {
         let (mut stream, mut thinking) = (self.stream.clone(), self.thinking);
         let end = tokens.iter().position(|id| self.checkpoint.end_tokens.contains(id)).unwrap_or(tokens.len());
         let text = tokens[..end].iter().map(|&id| Self::push(&mut stream, &mut thinking, self.think, id)).collect();
-        self.listener.event(Event::Drafted { id: self.id, at_ms: milliseconds(self.start), round, text });
+        self.sink.step(Step::Drafted { at_ms: milliseconds(self.start), round, text });
     }
 
     fn committed(&mut self, round: &Round) -> ControlFlow<()> {
@@ -94,8 +87,7 @@ impl Observer for Live<'_> {
                 _ => pieces.push(Piece { text, round: round.index, origin: token.origin }),
             }
         }
-        self.listener.event(Event::Committed {
-            id: self.id,
+        self.sink.step(Step::Committed {
             at_ms: milliseconds(self.start),
             round: round.index,
             drafted: round.draft.len() as u32,

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::event::RequestId;
-use crate::page::Status;
-use crate::region::Role;
+use crate::document::Turn;
+use crate::event::{Event, RequestId};
+use crate::job::{LayoutMode, PageOrder, Pages, Source};
+use crate::page::{PageResult, Status};
+use crate::region::{Label, Rect, Region, Role};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures")
@@ -236,27 +238,21 @@ fn a_checkpoint_that_cannot_draft_says_why_and_reads_autoregressively() {
 /// Without a formula task, formulas are pictures; figures always are. Their pixels come with the page, once.
 #[test]
 fn what_is_not_read_is_handed_over_as_a_picture() {
-    let reader = Reader::new(Checkpoint::bundled().unwrap(), Kernel::best(), kernels::Format::Bf16).unwrap();
+    let engine = start(CheckpointSource::Bundled);
     let raster = image::open(fixtures().join("glm_ocr_cases/paragraph/image.png")).unwrap().to_rgb8();
     let boxes = [(Label::DisplayFormula, 20), (Label::Image, 60), (Label::Text, 20)];
     let regions = boxes.map(|(label, y)| Region::new(label, Rect::new(20, y, 600, y + 40))).to_vec();
-    let options = ReadOptions { decode: Decode::SPEC, sampling: None, max_tokens: 100 };
-    let recorder = crate::reader::Recorder::default();
-    let reading = reader.read_page(0, &raster, regions.clone(), &options, &recorder);
-    let statuses: Vec<Status> = reading.regions.iter().map(|r| r.status.clone()).collect();
+    let job = ImageJob::new(raster.clone(), Question::Regions(regions));
+    let (events, _) = finish(&engine.submit_image(job, || ()).unwrap());
+    let statuses: Vec<Status> = page(&events).regions.iter().map(|r| r.status.clone()).collect();
     assert_eq!(statuses, [Status::Picture, Status::Picture, Status::Done]);
-    assert_eq!(reading.figures.iter().map(|f| f.region).collect::<Vec<_>>(), [0, 1]);
-    let picture = image::load_from_memory(&reading.figures[1].png).unwrap().to_rgb8();
+    let figures = |e: &Event| if let Event::PageFinished { figures, .. } = e { Some(figures.clone()) } else { None };
+    let pictures = events.iter().find_map(figures).unwrap();
+    assert_eq!(pictures.iter().map(|f| f.region).collect::<Vec<_>>(), [0, 1]);
+    let picture = image::load_from_memory(&pictures[1].png).unwrap().to_rgb8();
     assert_eq!(picture.dimensions(), (580, 40));
     assert_eq!(picture.get_pixel(5, 7), raster.get_pixel(25, 67));
-    assert!(reading.regions.iter().all(|r| r.region.label.role() != Role::Figure || r.text.is_empty()));
-
-    // A cancelled page has them too: the document that is kept links to them.
-    recorder.cancel().store(true, Ordering::Relaxed);
-    let reading = reader.read_page(0, &raster, regions, &options, &recorder);
-    let statuses: Vec<Status> = reading.regions.iter().map(|r| r.status.clone()).collect();
-    assert_eq!(statuses, [Status::Picture, Status::Picture, Status::Cancelled]);
-    assert_eq!(reading.figures.len(), 2);
+    assert!(page(&events).regions.iter().all(|r| r.region.label.role() != Role::Figure || r.text.is_empty()));
 }
 
 /// A page that lies on its side is turned by hand, and only the box that was drawn is read.

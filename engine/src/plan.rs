@@ -3,45 +3,50 @@
 use image::RgbImage;
 
 use crate::assemble::region_text;
-use crate::checkpoint::{Abilities, Unit};
+use crate::checkpoint::Unit;
 use crate::layout;
 use crate::page::{Reading, RegionResult, Status};
+use crate::recognizer::Prompt;
 use crate::region::{Label, Line, Rect, Region, Role, Task};
 
 /// Pixels of page around a region's box that go with it: letters that touch the edge of a crop are misread.
 const CROP_MARGIN: u32 = 4;
 
 /// A region and the requests it takes.
-pub(super) struct Plan {
-    /// The region, its lines or cells filled in where the reader needs them.
-    pub(super) region: Region,
+pub(crate) struct Plan {
+    /// The region, its lines or cells filled in where the recognizer needs them.
+    pub(crate) region: Region,
     /// What to ask, in reading order; nothing for a picture or a region without ink.
-    pub(super) requests: Vec<Request>,
+    pub(crate) parts: Vec<Part>,
     /// Whether the region is kept as a picture.
-    pub(super) picture: bool,
+    pub(crate) picture: bool,
 }
 
-/// One image and one prompt.
-pub(super) struct Request {
-    pub(super) image: RgbImage,
-    pub(super) bounds: Rect,
-    pub(super) task: Task,
+/// A part of a region that goes into one request.
+pub(crate) struct Part {
+    pub(crate) bounds: Rect,
+    pub(crate) prompt: Prompt,
     /// Which line of the region (of its cells, counted through) this strip belongs to, for a line reader.
-    pub(super) line: Option<usize>,
+    pub(crate) line: Option<usize>,
+    /// Its pixels, until they are handed over.
+    pub(crate) image: Option<RgbImage>,
 }
 
-impl Request {
-    /// The most tokens an answer can sensibly have. A line's length is bounded by its strip: more than eight tokens on
-    /// each 28 pixels is a loop.
-    pub(super) fn max_tokens(&self, image_tokens: usize) -> usize {
-        if self.line.is_some() { 32 + 8 * image_tokens } else { usize::MAX }
-    }
+/// What requests are planned for.
+#[derive(Clone, Copy)]
+pub(crate) struct Planner<'a> {
+    /// How much of a page goes into one request.
+    pub(crate) unit: Unit,
+    /// What can be asked.
+    pub(crate) tasks: &'a [Task],
+    /// Takes the place of the tasks' prompts.
+    pub(crate) prompt: Option<&'a Prompt>,
 }
 
-/// Plans a region for a checkpoint with these abilities.
-pub(super) fn plan(page: &RgbImage, mut region: Region, abilities: &Abilities) -> Plan {
+/// Plans a region of a page.
+pub(crate) fn plan(page: &RgbImage, mut region: Region, planner: Planner<'_>) -> Plan {
     region.bounds = region.bounds.clamped(page.width(), page.height());
-    let can = |task| abilities.tasks.contains(&task);
+    let can = |task| planner.tasks.contains(&task);
     let picture = match region.label.role() {
         Role::Figure => true,
         Role::Formula => !can(Task::Formula),
@@ -49,43 +54,54 @@ pub(super) fn plan(page: &RgbImage, mut region: Region, abilities: &Abilities) -
         Role::Text | Role::Table => false,
     };
     if picture || region.bounds.is_empty() || !layout::has_ink(page, region.bounds) {
-        return Plan { picture: picture && !region.bounds.is_empty(), region, requests: Vec::new() };
+        return Plan { picture: picture && !region.bounds.is_empty(), region, parts: Vec::new() };
     }
     let task = match region.label.role() {
         Role::Table if can(Task::Table) => Task::Table,
         Role::Formula => Task::Formula,
         _ => Task::Text,
     };
-    let requests = match abilities.unit {
-        Unit::Region => vec![whole(page, region.bounds, task)],
+    let prompt = || planner.prompt.cloned().unwrap_or(Prompt::Task(task));
+    let parts = match planner.unit {
+        Unit::Region => vec![whole(page, region.bounds, prompt())],
         Unit::Line { height, max_width } => {
             segment(page, &mut region);
             lines(&region)
                 .enumerate()
                 .flat_map(|(index, line)| {
-                    layout::strips(page, line, height, max_width).into_iter().map(move |strip| Request {
-                        image: strip.pixels,
+                    layout::strips(page, line, height, max_width).into_iter().map(move |strip| Part {
                         bounds: strip.bounds,
-                        task: Task::Text,
+                        prompt: Prompt::Task(Task::Text),
                         line: Some(index),
+                        image: Some(strip.pixels),
                     })
                 })
                 .collect()
         }
     };
-    Plan { region, requests, picture: false }
+    Plan { region, parts, picture: false }
 }
 
-fn whole(page: &RgbImage, bounds: Rect, task: Task) -> Request {
+/// The pictures about which is asked when a page is read as one region of text.
+pub(crate) fn pictures(page: &RgbImage, unit: Unit, tasks: &[Task]) -> Vec<RgbImage> {
+    let region = Region::new(Label::Text, Rect::new(0, 0, page.width(), page.height()));
+    plan(page, region, Planner { unit, tasks, prompt: None }).parts.into_iter().filter_map(|part| part.image).collect()
+}
+
+fn whole(page: &RgbImage, bounds: Rect, prompt: Prompt) -> Part {
     let padded = Rect {
         x0: bounds.x0.saturating_sub(CROP_MARGIN),
         y0: bounds.y0.saturating_sub(CROP_MARGIN),
         x1: bounds.x1 + CROP_MARGIN,
         y1: bounds.y1 + CROP_MARGIN,
     };
-    let b = padded.clamped(page.width(), page.height());
-    let image = image::imageops::crop_imm(page, b.x0, b.y0, b.width(), b.height()).to_image();
-    Request { image, bounds, task, line: None }
+    let image = crop(page, padded.clamped(page.width(), page.height()));
+    Part { bounds, prompt, line: None, image: Some(image) }
+}
+
+/// The pixels in a box that lies on the page.
+pub(crate) fn crop(page: &RgbImage, bounds: Rect) -> RgbImage {
+    image::imageops::crop_imm(page, bounds.x0, bounds.y0, bounds.width(), bounds.height()).to_image()
 }
 
 /// Finds a region's lines or cells, where the layout did not: a region that a person drew, or a layout checkpoint's.
@@ -111,12 +127,12 @@ fn lines(region: &Region) -> Box<dyn Iterator<Item = &Line> + '_> {
 
 impl Plan {
     /// The region's result from what was read of it.
-    pub(super) fn result(&self, readings: Vec<Reading>) -> RegionResult {
+    pub(crate) fn result(&self, readings: Vec<Reading>) -> RegionResult {
         let status = match () {
             () if self.picture => Status::Picture,
-            () if self.requests.is_empty() => Status::Empty,
+            () if self.parts.is_empty() => Status::Empty,
             // A request that was not even begun left no reading.
-            () if readings.len() < self.requests.len() => Status::Cancelled,
+            () if readings.len() < self.parts.len() => Status::Cancelled,
             () => readings.iter().map(|r| r.status.clone()).max_by_key(severity).unwrap_or(Status::Empty),
         };
         let text = region_text(&self.region, &readings);
