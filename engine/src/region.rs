@@ -214,6 +214,12 @@ pub struct Region {
     pub label: Label,
     /// Its box in pixels of the page raster.
     pub bounds: Rect,
+    /// How sure the detector is of it, 0..=1, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
+    /// Its outline in pixels of the page raster, as corners in order, where the detector found one that is no rectangle.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub polygon: Vec<[u32; 2]>,
     /// Heading level from 1, where the label is a title and the detector could tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<u8>,
@@ -240,6 +246,8 @@ impl Region {
         Self {
             label,
             bounds,
+            score: None,
+            polygon: Vec::new(),
             level: None,
             list_item: None,
             preformatted: false,

@@ -19,3 +19,5 @@ mod sample;
 mod models;
 // `bench`.
 mod bench;
+// The engine's seams, with a recognizer and a detector that it has never seen.
+mod recognizer;
