@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 
 use kernels::Kernel;
 
+use crate::cancel::Cancel;
 use crate::checkpoint::{Checkpoint, CheckpointError, ModelConfig};
 use crate::decode::{Decode, Sampling};
 use crate::device::{Device, DeviceModel};
@@ -199,7 +200,7 @@ impl Job {
 #[derive(Debug)]
 pub struct JobHandle {
     events: Receiver<Event>,
-    cancel: Arc<AtomicBool>,
+    cancel: Cancel,
 }
 
 impl JobHandle {
@@ -215,7 +216,7 @@ impl JobHandle {
 
     /// Stops the job before its next forward. What is finished stays.
     pub fn cancel(&self) {
-        self.cancel.store(true, Ordering::Relaxed);
+        self.cancel.cancel();
     }
 }
 
@@ -232,7 +233,7 @@ struct Order {
 pub struct Engine {
     inbox: Option<SyncSender<Order>>,
     shutdown: Arc<AtomicBool>,
-    running: Arc<Mutex<Option<Arc<AtomicBool>>>>,
+    running: Arc<Mutex<Option<Cancel>>>,
     thread: Option<JoinHandle<()>>,
     info: EngineInfo,
 }
@@ -277,8 +278,8 @@ impl Engine {
             (Some(decode), None) => decode,
         };
         let (sender, events) = sync_channel(EVENTS);
-        let cancel = Arc::new(AtomicBool::new(false));
-        let post = Post { sender, cancel: Arc::clone(&cancel), waker: Mutex::new(Box::new(waker)) };
+        let cancel = Cancel::new();
+        let post = Post { sender, cancel: cancel.clone(), waker: Mutex::new(Box::new(waker)) };
         let inbox = self.inbox.as_ref().ok_or(EngineError::Stopped)?;
         match inbox.try_send(Order { job, decode, post }) {
             Ok(()) => Ok(JobHandle { events, cancel }),
@@ -292,7 +293,7 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.shutdown.store(true, Ordering::Relaxed);
         if let Some(cancel) = self.running.lock().ok().and_then(|running| running.clone()) {
-            cancel.store(true, Ordering::Relaxed);
+            cancel.cancel();
         }
         self.inbox = None;
         if let Some(thread) = self.thread.take() {
@@ -304,14 +305,14 @@ impl Drop for Engine {
 /// Sends a job's events. A listener that went away cancels its job.
 struct Post {
     sender: SyncSender<Event>,
-    cancel: Arc<AtomicBool>,
+    cancel: Cancel,
     waker: Mutex<Waker>,
 }
 
 impl Listener for Post {
     fn event(&self, event: Event) {
         if self.sender.send(event).is_err() {
-            self.cancel.store(true, Ordering::Relaxed);
+            self.cancel.cancel();
             return;
         }
         if let Ok(waker) = self.waker.lock() {
@@ -319,7 +320,7 @@ impl Listener for Post {
         }
     }
 
-    fn cancel(&self) -> &AtomicBool {
+    fn cancel(&self) -> &Cancel {
         &self.cancel
     }
 }
@@ -359,16 +360,16 @@ impl Worker {
         Ok((Self { reader, pool, pdfium_dir: options.pdfium_dir, pdf_renderer: options.pdf_renderer }, info))
     }
 
-    fn serve(&self, orders: Receiver<Order>, shutdown: Arc<AtomicBool>, running: Arc<Mutex<Option<Arc<AtomicBool>>>>) {
+    fn serve(&self, orders: Receiver<Order>, shutdown: Arc<AtomicBool>, running: Arc<Mutex<Option<Cancel>>>) {
         let set_running = |cancel| {
             if let Ok(mut running) = running.lock() {
                 *running = cancel;
             }
         };
         for order in orders {
-            set_running(Some(Arc::clone(&order.post.cancel)));
+            set_running(Some(order.post.cancel.clone()));
             if shutdown.load(Ordering::Relaxed) {
-                order.post.cancel.store(true, Ordering::Relaxed);
+                order.post.cancel.cancel();
             }
             let outcome = catch_unwind(AssertUnwindSafe(|| self.run(&order)))
                 .unwrap_or_else(|_| Outcome::Failed("an internal error stopped this document".to_owned()));
@@ -380,7 +381,7 @@ impl Worker {
     /// A document's journey.
     fn run(&self, order: &Order) -> Outcome {
         let Order { job, post, .. } = order;
-        let cancelled = || post.cancel.load(Ordering::Relaxed);
+        let cancelled = || post.cancel.is_cancelled();
         if cancelled() {
             return Outcome::Cancelled;
         }

@@ -252,7 +252,7 @@ fn what_is_not_read_is_handed_over_as_a_picture() {
     assert!(reading.regions.iter().all(|r| r.region.label.role() != Role::Figure || r.text.is_empty()));
 
     // A cancelled page has them too: the document that is kept links to them.
-    recorder.cancel().store(true, Ordering::Relaxed);
+    recorder.cancel().cancel();
     let reading = reader.read_page(0, &raster, regions, &options, &recorder);
     let statuses: Vec<Status> = reading.regions.iter().map(|r| r.status.clone()).collect();
     assert_eq!(statuses, [Status::Picture, Status::Picture, Status::Cancelled]);

@@ -11,7 +11,7 @@ use crate::elementwise;
 use crate::matrix::Matrix;
 use crate::operand::{self, Format, Operand, SHARE_FROM};
 use crate::product::{self, Best, Out, Product};
-use crate::sharing::threads;
+use crate::sharing::{is_set, threads};
 use crate::simd::portable::Portable;
 
 /// The kernels of one instruction set. Copy it freely; make one with [`Kernel::best`] or [`Kernel::available`].
@@ -137,9 +137,14 @@ impl Kernel<'static> {
 
 impl Kernel<'_> {
     /// The same kernel, whose products and attention leave off soon after `stop` is set. What they were to write is
-    /// unspecified then: the caller looks at `stop` before using any of it.
+    /// unspecified then: the caller asks [`Kernel::is_stopped`] before it uses any of it.
     pub fn until(self, stop: &AtomicBool) -> Kernel<'_> {
         Kernel { stop: Some(stop), ..self }
+    }
+
+    /// Whether the flag of [`Kernel::until`] is set.
+    pub fn is_stopped(&self) -> bool {
+        is_set(self.stop)
     }
 
     /// A short name for logs and reports.

@@ -6,7 +6,7 @@
 mod live;
 mod plan;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -15,9 +15,10 @@ use kernels::{Format, Kernel};
 use rayon::prelude::*;
 
 use crate::assemble::cut_loop;
+use crate::cancel::Cancel;
 use crate::checkpoint::{Abilities, Checkpoint, CheckpointError, Unit};
 use crate::decode::{Decode, Limits, Sampling, Stop, Target, decode};
-use crate::device::DeviceModel;
+use crate::device::{DeviceError, DeviceModel};
 use crate::event::{Event, RequestId};
 use crate::model::image_processor::{ImageProcessor, Patches};
 use crate::model::{ImageFeatures, Model};
@@ -41,8 +42,8 @@ pub struct ReadOptions {
 pub trait Listener: Sync {
     /// Hears an event.
     fn event(&self, event: Event);
-    /// Set when the job is to stop; looked at between forwards.
-    fn cancel(&self) -> &AtomicBool;
+    /// Set when the job is to stop.
+    fn cancel(&self) -> &Cancel;
 }
 
 /// A checkpoint ready to read.
@@ -64,14 +65,14 @@ pub struct PageReading {
 
 impl Reader {
     /// Loads a checkpoint's weights for the given kernels, to compute in the given format ([`Model::load`]).
-    pub fn new(checkpoint: Checkpoint, kernel: Kernel, format: Format) -> Result<Self, CheckpointError> {
+    pub fn new(checkpoint: Checkpoint, kernel: Kernel<'static>, format: Format) -> Result<Self, CheckpointError> {
         Self::on(checkpoint, kernel, format, None)
     }
 
     /// As [`new`](Self::new), with the model on a card too; the CPU reads what the card cannot.
     pub fn on(
         checkpoint: Checkpoint,
-        kernel: Kernel,
+        kernel: Kernel<'static>,
         format: Format,
         card: Option<DeviceModel>,
     ) -> Result<Self, CheckpointError> {
@@ -225,13 +226,20 @@ impl Reader {
         prepared: &Prepared,
         reading: &mut Reading,
     ) -> Result<(), String> {
-        let image = card.encode_image(&prepared.patches).map_err(|e| e.to_string())?;
+        let cancel = ask.listener.cancel();
+        let image = match card.encode_image(&prepared.patches, cancel) {
+            Err(DeviceError::Cancelled) => return Ok(()),
+            encoded => encoded.map_err(|e| e.to_string())?,
+        };
         reading.timings.vision_ms = milliseconds(prepared.start);
         if ask.is_cancelled() {
             return Ok(());
         }
         let max_tokens = ask.max_tokens(&image);
-        let mut session = card.session(&prepared.prompt, &image, max_tokens).map_err(|e| e.to_string())?;
+        let mut session = match card.session(&prepared.prompt, &image, max_tokens, cancel) {
+            Err(DeviceError::Cancelled) => return Ok(()),
+            session => session.map_err(|e| e.to_string())?,
+        };
         self.converse(&mut session, max_tokens, ask, prepared.start, reading)
     }
 
@@ -257,12 +265,13 @@ impl Reader {
         if ask.is_cancelled() {
             return Ok(());
         }
-        let image = self.model.encode_image(&prepared.patches);
+        let cancel = ask.listener.cancel();
+        let Ok(image) = self.model.encode_image(&prepared.patches, cancel) else { return Ok(()) };
         reading.timings.vision_ms = milliseconds(prepared.start);
         if ask.is_cancelled() {
             return Ok(());
         }
-        let mut session = self.model.session(&prepared.prompt, &image);
+        let mut session = self.model.session(&prepared.prompt, &image, cancel);
         self.converse(&mut session, ask.max_tokens(&image), ask, prepared.start, reading)
     }
 
@@ -345,7 +354,7 @@ impl Ask<'_> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.listener.cancel().load(Ordering::Relaxed)
+        self.listener.cancel().is_cancelled()
     }
 
     fn max_tokens(&self, image: &ImageFeatures) -> usize {
@@ -390,7 +399,7 @@ fn figure(raster: &RgbImage, region: usize, bounds: Rect) -> Option<Figure> {
 #[derive(Debug, Default)]
 pub struct Recorder {
     events: Mutex<Vec<Event>>,
-    cancel: AtomicBool,
+    cancel: Cancel,
 }
 
 impl Recorder {
@@ -405,7 +414,7 @@ impl Listener for Recorder {
         self.events.lock().unwrap_or_else(PoisonError::into_inner).push(event);
     }
 
-    fn cancel(&self) -> &AtomicBool {
+    fn cancel(&self) -> &Cancel {
         &self.cancel
     }
 }
