@@ -23,7 +23,18 @@ impl Cancel {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// Fails when the work is to stop, so that `?` ends it.
+    pub fn check(&self) -> Result<(), Cancelled> {
+        if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+    }
+
+    /// The flag itself, for kernels.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.0
     }
 }
+
+/// The work was told to stop before it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it was cancelled")]
+pub struct Cancelled;

@@ -2,6 +2,7 @@
 //! scores of a few rows are all that is ever written down.
 
 use std::cell::RefCell;
+use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
@@ -9,7 +10,7 @@ use crate::cache::KeyValues;
 use crate::operand::{Format, Operand};
 use crate::panel::{Arithmetic, MOST_COLUMNS, Pairs, Singles, TILE_ROWS, tile};
 use crate::product::by_rows;
-use crate::sharing::threads;
+use crate::sharing::{is_set, threads};
 use crate::simd::Vector;
 
 /// One attention call. `R` rows, `H` query heads (a multiple of the cache's), head size `D`.
@@ -61,11 +62,11 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch { scores: Vec::new(), probabilities: Vec::new() }) };
 }
 
-/// Runs a checked call.
+/// Runs a checked call, or as much of it as there is time for until `stop` is set.
 ///
 /// # Safety
 /// `task` must run on this processor.
-pub(crate) unsafe fn run(task: Run, call: &Attention<'_>, out: &mut [f32]) {
+pub(crate) unsafe fn run(task: Run, call: &Attention<'_>, stop: Option<&AtomicBool>, out: &mut [f32]) {
     /// Pointers to disjoint parts may go to other threads.
     #[derive(Clone, Copy)]
     struct Shared(*mut f32);
@@ -80,6 +81,9 @@ pub(crate) unsafe fn run(task: Run, call: &Attention<'_>, out: &mut [f32]) {
     let keys = call.visible.iter().max().copied().unwrap_or(0);
     let shared = Shared(out.as_mut_ptr());
     let each = |n: usize| {
+        if is_set(stop) {
+            return;
+        }
         let Shared(out) = { shared };
         let (head, at) = (n / shares, n % shares * PAIRS);
         // SAFETY: as the caller's.

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
@@ -10,12 +11,12 @@ use crate::elementwise;
 use crate::matrix::Matrix;
 use crate::operand::{self, Format, Operand, SHARE_FROM};
 use crate::product::{self, Best, Out, Product};
-use crate::sharing::threads;
+use crate::sharing::{is_set, threads};
 use crate::simd::portable::Portable;
 
 /// The kernels of one instruction set. Copy it freely; make one with [`Kernel::best`] or [`Kernel::available`].
 #[derive(Clone, Copy)]
-pub struct Kernel {
+pub struct Kernel<'s> {
     name: &'static str,
     columns: usize,
     product: product::Run,
@@ -24,9 +25,11 @@ pub struct Kernel {
     rms_norm: unsafe fn(&[f32], &[f32], f32, &mut [f32]),
     rotate_pairs: unsafe fn(&mut [f32], &[f32], &[f32]),
     rotate_halves: unsafe fn(&mut [f32], &[f32], &[f32]),
+    /// Set when what is computed is no longer wanted.
+    stop: Option<&'s AtomicBool>,
 }
 
-impl std::fmt::Debug for Kernel {
+impl std::fmt::Debug for Kernel<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Kernel").field(&self.name).finish()
     }
@@ -78,11 +81,11 @@ macro_rules! kernel {
             elementwise::rotate_halves(x, cos, sin)
         }
         let columns = C * V::LANES;
-        Kernel { name: $name, columns, product, attention, encode_row, rms_norm, rotate_pairs, rotate_halves }
+        Kernel { name: $name, columns, product, attention, encode_row, rms_norm, rotate_pairs, rotate_halves, stop: None }
     }};
 }
 
-impl Kernel {
+impl Kernel<'static> {
     /// The fastest one that this processor has.
     pub fn best() -> Self {
         Self::available()[0]
@@ -129,6 +132,19 @@ impl Kernel {
         }
         kernels.push(kernel!("portable", Portable, 2));
         kernels
+    }
+}
+
+impl Kernel<'_> {
+    /// The same kernel, whose products and attention leave off soon after `stop` is set. What they were to write is
+    /// unspecified then: the caller asks [`Kernel::is_stopped`] before it uses any of it.
+    pub fn until(self, stop: &AtomicBool) -> Kernel<'_> {
+        Kernel { stop: Some(stop), ..self }
+    }
+
+    /// Whether the flag of [`Kernel::until`] is set.
+    pub fn is_stopped(&self) -> bool {
+        is_set(self.stop)
     }
 
     /// A short name for logs and reports.
@@ -207,7 +223,7 @@ impl Kernel {
         assert!(w.panel_columns().is_none_or(|columns| columns == self.columns), "product: another kernel's matrix");
         if x.rows() > 0 {
             // SAFETY: sizes were checked here and by the callers; self exists only where its features do.
-            unsafe { product::run(self.product, &Product { x, w, out }, self.columns) }
+            unsafe { product::run(self.product, &Product { x, w, out, stop: self.stop }, self.columns) }
         }
     }
 
@@ -224,7 +240,7 @@ impl Kernel {
         assert!(out.len() == queries.rows() * queries.width(), "attention: size");
         if cache.head_count() > 0 && cache.head_dim() > 0 && !visible.is_empty() {
             // SAFETY: sizes were checked; self exists only where its features do.
-            unsafe { attention::run(self.attention, call, out) }
+            unsafe { attention::run(self.attention, call, self.stop, out) }
         }
     }
 

@@ -68,6 +68,10 @@ impl Operand {
             words: std::mem::take(&mut self.words),
             scales: std::mem::take(&mut self.scales),
         };
+        // A large block that is asked for as zeros comes from the system as such, page by page when it is written to.
+        if self.words.capacity() < rows * stride {
+            self.words = vec![0; rows * stride];
+        }
         self.words.resize(rows * stride, 0);
         self.scales.resize(if format == Format::Int8 { rows * width.div_ceil(BLOCK) } else { 0 }, 0.0);
     }

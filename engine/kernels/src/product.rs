@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
@@ -17,7 +18,7 @@ use crate::panel::{
     ASKED_ROWS, Arithmetic, Brain, Float, MOST_COLUMNS, Pairs, Singles, Stored, TILE_ROWS, WideBrain, WideHalf,
     lone_row, pack, tile, tile_bytes,
 };
-use crate::sharing::threads;
+use crate::sharing::{is_set, threads};
 use crate::simd::Vector;
 
 /// A product over checked memory.
@@ -25,6 +26,8 @@ pub(crate) struct Product<'a> {
     pub(crate) x: &'a Operand,
     pub(crate) w: &'a Matrix,
     pub(crate) out: Out,
+    /// Set when the product is no longer wanted.
+    pub(crate) stop: Option<&'a AtomicBool>,
 }
 
 /// What becomes of the sums. Pointers are to `[rows, outputs]`.
@@ -135,6 +138,9 @@ pub(crate) unsafe fn task<V: Vector, const C: usize>(product: &Product<'_>, pane
     let slice = aligned(&mut scratch.panel, SLICE * columns);
     let mut starts = product.w.starts(columns, panels.start);
     for panel in panels {
+        if is_set(product.stop) {
+            break;
+        }
         let after = product.w.starts(columns, panel + 1);
         let read = Read { starts: &starts, after: &after, slice };
         // SAFETY: as the caller's; sums hold the task's rows, the slice SLICE words of every column.

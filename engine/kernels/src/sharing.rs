@@ -1,6 +1,7 @@
-//! Whether a kernel may share its work between threads.
+//! Whether a kernel may share its work between threads, and whether its work is still wanted.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 thread_local! {
     static ALONE: Cell<bool> = const { Cell::new(false) };
@@ -23,4 +24,9 @@ pub fn alone<T>(f: impl FnOnce() -> T) -> T {
 /// Threads that a kernel may use now.
 pub(crate) fn threads() -> usize {
     if ALONE.get() { 1 } else { rayon::current_num_threads() }
+}
+
+/// Whether a flag was given and is set.
+pub(crate) fn is_set(flag: Option<&AtomicBool>) -> bool {
+    flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
 }

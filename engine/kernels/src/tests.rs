@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+use std::sync::atomic::AtomicBool;
+
 use half::{bf16, f16};
 use proptest::prelude::*;
 
@@ -320,6 +322,38 @@ fn a_shared_product_equals_its_rows() {
                 }
             }
         }
+    }
+}
+
+/// A flag that is set keeps products and attention from computing anything; one that is not changes nothing.
+#[test]
+fn what_is_no_longer_wanted_is_not_computed() {
+    let (rows, inner, outer) = (70, 128, 300);
+    let (x, w) = (numbers(5, rows * inner), numbers(6, outer * inner));
+    let (stop, go) = (AtomicBool::new(true), AtomicBool::new(false));
+    for kernel in Kernel::available() {
+        for format in [Format::F32, Format::Bf16, Format::Int8] {
+            let (x, w) = (operand(&kernel, format, inner, &x), matrix(&kernel, format, Dtype::Bf16, outer, &w, None));
+            let product = |kernel: Kernel<'_>| {
+                let mut out = vec![9.0; rows * outer];
+                kernel.product(&x, &w, &mut out);
+                out
+            };
+            assert!(product(kernel.until(&stop)).iter().all(|&v| v == 9.0), "{kernel:?} {format:?}");
+            assert!(product(kernel.until(&go)) == product(kernel), "{kernel:?} {format:?}");
+        }
+        let x = operand(&kernel, Format::F32, 64, &x);
+        let mut cache = KeyValues::new(&kernel, Format::F32, 1, 64);
+        cache.append(&x, &numbers(7, x.rows() * 64), 64);
+        let visible = vec![x.rows(); x.rows()];
+        let attention = |kernel: Kernel<'_>| {
+            let mut out = vec![9.0; x.rows() * 64];
+            let call = Attention { queries: &x, cache: &cache, visible: &visible, heads: 1, scale: 0.1 };
+            kernel.attention(&call, &mut out);
+            out
+        };
+        assert!(attention(kernel.until(&stop)).iter().all(|&v| v == 9.0), "{kernel:?}");
+        assert!(attention(kernel.until(&go)) == attention(kernel), "{kernel:?}");
     }
 }
 

@@ -1,18 +1,18 @@
 //! Autoregressive decoding: one token per forward.
 
 use super::sampling::Chooser;
-use super::{Ledger, Mask, Origin, Round, Target, TargetError, timed};
+use super::{CommitLog, Mask, Origin, Round, Target, TargetError, timed};
 
 pub(super) fn run(
     target: &mut dyn Target,
     mut boundary: u32,
     chooser: &mut Chooser,
-    ledger: &mut Ledger<'_, '_>,
+    log: &mut CommitLog<'_, '_>,
 ) -> Result<(), TargetError> {
     let mut peaks = Vec::new();
-    while !ledger.is_over() {
+    while !log.is_over() {
         let mut round = Round { draft_forwards: 1, ..Round::default() };
-        let stepped = if chooser.samples() { None } else { target.token(boundary, ledger.room())? };
+        let stepped = if chooser.samples() { None } else { target.token(boundary, log.room())? };
         let next = match stepped {
             Some((next, ms)) => {
                 round.draft_ms = ms;
@@ -25,7 +25,7 @@ pub(super) fn run(
         };
         boundary = next.id;
         round.committed.push(next.committed(Origin::Causal));
-        ledger.commit(round);
+        log.commit(round);
     }
     Ok(())
 }

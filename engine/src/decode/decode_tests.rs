@@ -4,11 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::LazyLock;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::cancel::Cancel;
 
 /// Vocabulary of the script; the mask token is the last id.
 const VOCAB: u32 = 13;
@@ -24,12 +25,23 @@ struct Script {
     logits: Vec<Vec<f32>>,
     kept: bool,
     forwards: usize,
-    cancel_after: Option<(usize, &'static AtomicBool)>,
+    cancel_after: Option<(usize, Cancel)>,
+    /// The forward, from 0 for the prefill, that is cancelled on the way.
+    broken_off: Option<usize>,
 }
 
 impl Script {
     fn new(seed: u64, skill: u64) -> Self {
-        Self { seed, skill, cache: Vec::new(), logits: Vec::new(), kept: false, forwards: 0, cancel_after: None }
+        Self {
+            seed,
+            skill,
+            cache: Vec::new(),
+            logits: Vec::new(),
+            kept: false,
+            forwards: 0,
+            cancel_after: None,
+            broken_off: None,
+        }
     }
 
     fn hash(&self, prefix: &[u32], salt: u64) -> u64 {
@@ -65,6 +77,9 @@ fn peak(row: &[f32]) -> Peak {
 
 impl Target for Script {
     fn prefill(&mut self) -> Result<Peak, TargetError> {
+        if self.broken_off == Some(0) {
+            return Err(TargetError::Cancelled);
+        }
         self.cache = vec![(0, false)];
         self.logits = vec![self.row(&[0], 0)];
         Ok(peak(&self.logits[0]))
@@ -74,10 +89,13 @@ impl Target for Script {
         assert!(!window.is_empty());
         assert!(self.cache.iter().all(|(_, spoiled)| !spoiled), "a row that saw the future stayed in the cache");
         self.forwards += 1;
-        if let Some((after, flag)) = self.cancel_after
-            && self.forwards == after
+        if let Some((after, cancel)) = &self.cancel_after
+            && self.forwards == *after
         {
-            flag.store(true, Ordering::Relaxed);
+            cancel.cancel();
+        }
+        if self.broken_off == Some(self.forwards) {
+            return Err(TargetError::Cancelled);
         }
         let past: Vec<u32> = self.cache.iter().map(|(t, _)| *t).collect();
         self.logits = (0..window.len())
@@ -131,7 +149,7 @@ impl Target for Whole {
     }
 
     fn forward(&mut self, _: &[u32], _: Mask, _: &mut Vec<Peak>) -> Result<(), TargetError> {
-        Err(TargetError::new("it was asked for a forward"))
+        Err(TargetError::failed("it was asked for a forward"))
     }
 
     fn round(&mut self, boundary: u32, drafter: Drafter, room: usize) -> Result<Option<Fused>, TargetError> {
@@ -174,7 +192,7 @@ impl Target for Whole {
     }
 }
 
-static NEVER: AtomicBool = AtomicBool::new(false);
+static NEVER: LazyLock<Cancel> = LazyLock::new(Cancel::new);
 
 fn run(script: &mut Script, mode: Decode, block: usize, limits: &Limits<'_>) -> Decoded {
     decode(script, mode, Some(Drafter { block, mask: MASK }), None, limits, &mut ()).unwrap()
@@ -285,17 +303,50 @@ proptest! {
     /// Cancelling acts before the next forward and keeps what was committed.
     #[test]
     fn cancel_acts_between_forwards(seed: u64, after in 1usize..12, mode in 0usize..3) {
-        let flag: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
-        let limits = Limits { max_tokens: 10_000, end_tokens: &[], cancel: flag };
+        let cancel = Cancel::new();
+        let limits = Limits { max_tokens: 10_000, end_tokens: &[], cancel: &cancel };
         let mode = [Decode::Ar, Decode::SPEC, Decode::Diffusion { tau: 0.9, causal_seed: false }][mode];
         let mut script = Script::new(seed, 6);
-        script.cancel_after = Some((after, flag));
+        script.cancel_after = Some((after, cancel.clone()));
         let out = run(&mut script, mode, 8, &limits);
         prop_assert_eq!(out.stop, Stop::Cancelled);
         prop_assert_eq!(script.forwards, after);
         if !matches!(mode, Decode::Diffusion { .. }) {
             let truth = Script::new(seed, 6).greedy(&Limits { max_tokens: out.tokens.len(), end_tokens: &[], cancel: &NEVER });
             prop_assert_eq!(out.tokens, truth);
+        }
+    }
+
+    /// A forward that is cancelled on the way (the prefill, a draft, a verification) leaves the rounds before it, whole.
+    #[test]
+    fn a_forward_cancelled_on_the_way_commits_nothing(seed: u64, at in 0usize..14, mode in 0usize..4) {
+        let limits = Limits { max_tokens: 400, end_tokens: &[], cancel: &NEVER };
+        let mode = [
+            Decode::Ar, Decode::SPEC, Decode::Spec { steps: 3 }, Decode::Diffusion { tau: 0.9, causal_seed: false },
+        ][mode];
+        let drafter = Some(Drafter { block: 8, mask: MASK });
+        let whole = mode == Decode::SPEC && seed.is_multiple_of(2);
+        let run = |broken_off| {
+            let script = Script { broken_off, ..Script::new(seed, 6) };
+            let mut target: Box<dyn Target> = if whole { Box::new(Whole(script)) } else { Box::new(script) };
+            decode(target.as_mut(), mode, drafter, None, &limits, &mut ()).unwrap()
+        };
+        let timeless = |rounds: &[Round]| -> Vec<Round> {
+            let timeless = |r: &Round| Round { prefill_ms: 0.0, draft_ms: 0.0, verify_ms: 0.0, ..r.clone() };
+            rounds.iter().map(timeless).collect()
+        };
+        let (all, some) = (run(None), run(Some(at)));
+        prop_assert_eq!(some.stop, Stop::Cancelled);
+        prop_assert!(all.tokens.starts_with(&some.tokens));
+        prop_assert_eq!(timeless(&some.rounds), timeless(&all.rounds[..some.rounds.len()]));
+        // Every forward before it belongs to a round that was committed, or to the one that was not.
+        let forwards = 1 + all.rounds[..some.rounds.len()].iter().map(|r| r.draft_forwards + r.verify_forwards).sum::<u32>();
+        let next = all.rounds[some.rounds.len()].clone();
+        let next = (next.draft_forwards + next.verify_forwards).max(1);
+        if at == 0 {
+            prop_assert!(some.rounds.is_empty());
+        } else {
+            prop_assert!((forwards..forwards + next).contains(&(at as u32)), "{} in {}..+{}", at, forwards, next);
         }
     }
 }

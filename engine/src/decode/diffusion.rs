@@ -1,6 +1,6 @@
 //! Block diffusion without verification: faster where it is right, and wrong without noticing where it is not.
 
-use super::{Committed, Drafter, FillStep, Ledger, Mask, Origin, Peak, Round, Target, TargetError, timed};
+use super::{CommitLog, Committed, Drafter, FillStep, Mask, Origin, Peak, Round, Target, TargetError, timed};
 
 /// Decodes block by block. A block is its seed (the causal prediction after everything before) and `B - 1` masks; each
 /// step runs the block on the causal past and fills every open position whose probability exceeds `tau`, at least the
@@ -12,13 +12,13 @@ pub(super) fn run(
     drafter: Drafter,
     tau: f32,
     mask: Mask,
-    ledger: &mut Ledger<'_, '_>,
+    log: &mut CommitLog<'_, '_>,
 ) -> Result<(), TargetError> {
     // The first seed is committed by the prefill's round; later ones belong to their block's round.
     let mut seed = Peak { id: first, probability: 1.0 };
     let mut committed_seed = true;
     let mut peaks = Vec::new();
-    while !ledger.is_over() {
+    while !log.is_over() {
         let past = target.cached();
         let mut round = Round::default();
         let mut block = vec![drafter.mask; drafter.block];
@@ -26,7 +26,7 @@ pub(super) fn run(
         let mut filled: Vec<Option<Peak>> = vec![None; drafter.block];
         filled[0] = Some(seed);
         while filled.iter().any(Option::is_none) {
-            if ledger.is_over() {
+            if log.is_over() {
                 return Ok(());
             }
             timed(target, &block, mask, &mut peaks, &mut round.draft_ms)?;
@@ -52,9 +52,9 @@ pub(super) fn run(
                 open: open.iter().map(|&i| i as u32).collect(),
                 filled: take.iter().map(|&i| i as u32).collect(),
             });
-            ledger.show_draft(&block);
+            log.show_draft(&block);
         }
-        if ledger.is_over() {
+        if log.is_over() {
             return Ok(());
         }
         timed(target, &block, Mask::Causal, &mut peaks, &mut round.draft_ms)?;
@@ -70,7 +70,7 @@ pub(super) fn run(
             })
             .collect();
         committed_seed = false;
-        ledger.commit(round);
+        log.commit(round);
         if let Some(&last) = peaks.last() {
             seed = last;
         }

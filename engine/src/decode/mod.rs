@@ -1,23 +1,25 @@
 //! Decoding: autoregressive, self-speculative and by unverified diffusion, over one narrow seam to the model.
 //!
-//! The loops know no device and no model: they talk to a [`Target`]. What they commit goes through one [`Ledger`], which
+//! The loops know no device and no model: they talk to a [`Target`]. What they commit goes through one `CommitLog`, which
 //! alone knows about end tokens, the length limit and cancelling, so that these behave alike in every mode.
 
 mod ar;
+mod commit_log;
 mod diffusion;
-mod ledger;
 mod refine;
 mod round;
 mod sampling;
 mod spec;
 mod target;
 
-pub use ledger::{Ledger, Limits, Observer, Stop};
+pub use commit_log::{Limits, Observer, Stop};
 pub use round::{Committed, FillStep, Origin, Round};
 pub use sampling::Sampling;
 pub use target::{Fused, Mask, Peak, Target, TargetError};
 
 use std::time::Instant;
+
+use commit_log::CommitLog;
 
 /// How tokens are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +75,8 @@ impl Decoded {
 /// Decodes one request to its end token, the length limit or a cancel.
 ///
 /// Without `sampling` every mode is greedy, and [`Decode::Spec`] gives the tokens of [`Decode::Ar`]. `drafter` is needed
-/// by every mode but AR. Fails when a forward fails; what was committed by then was observed.
+/// by every mode but AR. Fails when a forward fails; what was committed by then was observed. A forward that was cancelled
+/// is no failure: it commits nothing, and the rounds before it are what was decoded.
 pub fn decode(
     target: &mut dyn Target,
     mode: Decode,
@@ -82,44 +85,58 @@ pub fn decode(
     limits: &Limits<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Decoded, TargetError> {
-    let mut ledger = Ledger::new(limits, observer);
-    let mut chooser = sampling::Chooser::new(sampling);
+    let mut log = CommitLog::new(limits, observer);
+    let chooser = sampling::Chooser::new(sampling);
     let drafter = match (mode, drafter) {
         (Decode::Ar, _) => None,
         (_, Some(drafter)) if drafter.block > 0 => Some(drafter),
-        _ => return Err(TargetError::new("this checkpoint cannot draft, so only autoregressive decoding is offered")),
+        _ => {
+            return Err(TargetError::failed(
+                "this checkpoint cannot draft, so only autoregressive decoding is offered",
+            ));
+        }
     };
     target.keep_logits(chooser.samples());
-    if let Some(first) = prefill(target, &mut ledger, &mut chooser)? {
-        match (mode, drafter) {
-            (Decode::Spec { steps }, Some(drafter)) => {
-                spec::run(target, first, drafter, steps.max(1), &mut chooser, &mut ledger)?
-            }
-            (Decode::Diffusion { tau, causal_seed }, Some(drafter)) => {
-                let mask = if causal_seed { Mask::Draft } else { Mask::Block };
-                diffusion::run(target, first, drafter, tau, mask, &mut ledger)?
-            }
-            _ => ar::run(target, first, &mut chooser, &mut ledger)?,
-        }
+    match run(target, mode, drafter, chooser, &mut log) {
+        Ok(()) | Err(TargetError::Cancelled) => Ok(log.close()),
+        Err(failed) => Err(failed),
     }
-    Ok(ledger.close())
+}
+
+/// The rounds of a mode, until decoding is over.
+fn run(
+    target: &mut dyn Target,
+    mode: Decode,
+    drafter: Option<Drafter>,
+    mut chooser: sampling::Chooser,
+    log: &mut CommitLog<'_, '_>,
+) -> Result<(), TargetError> {
+    let Some(first) = prefill(target, log, &mut chooser)? else { return Ok(()) };
+    match (mode, drafter) {
+        (Decode::Spec { steps }, Some(drafter)) => spec::run(target, first, drafter, steps.max(1), &mut chooser, log),
+        (Decode::Diffusion { tau, causal_seed }, Some(drafter)) => {
+            let mask = if causal_seed { Mask::Draft } else { Mask::Block };
+            diffusion::run(target, first, drafter, tau, mask, log)
+        }
+        _ => ar::run(target, first, &mut chooser, log),
+    }
 }
 
 /// Round 0: the prompt's forward, which predicts the first token. None when decoding is already over.
 fn prefill(
     target: &mut dyn Target,
-    ledger: &mut Ledger<'_, '_>,
+    log: &mut CommitLog<'_, '_>,
     chooser: &mut sampling::Chooser,
 ) -> Result<Option<u32>, TargetError> {
-    if ledger.is_over() {
+    if log.is_over() {
         return Ok(None);
     }
     let start = Instant::now();
     let peak = target.prefill()?;
     let prefill_ms = start.elapsed().as_secs_f64() * 1e3;
     let first = chooser.choose(target, 0, peak);
-    ledger.commit(Round { committed: vec![first.committed(Origin::Causal)], prefill_ms, ..Round::default() });
-    Ok((!ledger.is_over()).then_some(first.id))
+    log.commit(Round { committed: vec![first.committed(Origin::Causal)], prefill_ms, ..Round::default() });
+    Ok((!log.is_over()).then_some(first.id))
 }
 
 /// Runs a forward and says how many milliseconds it took.

@@ -5,7 +5,7 @@
 //! by the next draft forward.
 
 use super::sampling::Chooser;
-use super::{Drafter, Ledger, Mask, Origin, Round, Target, TargetError, refine, timed};
+use super::{CommitLog, Drafter, Mask, Origin, Round, Target, TargetError, refine, timed};
 
 pub(super) fn run(
     target: &mut dyn Target,
@@ -13,14 +13,14 @@ pub(super) fn run(
     drafter: Drafter,
     steps: u32,
     chooser: &mut Chooser,
-    ledger: &mut Ledger<'_, '_>,
+    log: &mut CommitLog<'_, '_>,
 ) -> Result<(), TargetError> {
     let mut peaks = Vec::new();
-    while !ledger.is_over() {
+    while !log.is_over() {
         let mut round = Round::default();
         let past = target.cached();
         let whole = steps == 1 && !chooser.samples();
-        let fused = if whole { target.round(boundary, drafter, ledger.room())? } else { None };
+        let fused = if whole { target.round(boundary, drafter, log.room())? } else { None };
 
         // Draft: row 0 is causal, so its prediction a0 is autoregressive already; row j proposes d_j.
         let draft = match &fused {
@@ -36,8 +36,8 @@ pub(super) fn run(
         };
         round.draft = draft.tokens.iter().map(|d| d.id).collect();
         round.draft_confidence = draft.tokens.iter().map(|d| d.probability).collect();
-        ledger.show_draft(&[&[draft.first.id], round.draft.as_slice()].concat());
-        if ledger.is_over() {
+        log.show_draft(&[&[draft.first.id], round.draft.as_slice()].concat());
+        if log.is_over() {
             break;
         }
 
@@ -70,7 +70,7 @@ pub(super) fn run(
         let last = if accepted < draft.tokens.len() { Origin::Correction } else { Origin::Bonus };
         round.committed.push(verdict.next.committed(last));
         boundary = verdict.next.id;
-        ledger.commit(round);
+        log.commit(round);
     }
     Ok(())
 }

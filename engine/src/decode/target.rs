@@ -1,6 +1,7 @@
 //! The seam between decoding and a model: prefill, forward a window under a mask, truncate the cache.
 
 use super::{Committed, Drafter, Origin};
+use crate::cancel::Cancelled;
 
 /// What the rows of a window may attend to, besides the whole cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,15 +40,27 @@ impl Peak {
     }
 }
 
-/// A forward that failed; displays as one sentence.
+/// Why a forward gave nothing; displays as one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct TargetError(String);
+pub enum TargetError {
+    /// It failed, for this reason.
+    #[error("{0}")]
+    Failed(String),
+    /// It was no longer wanted. The target is of no more use: its cache holds a part of the forward.
+    #[error("the request was cancelled")]
+    Cancelled,
+}
 
 impl TargetError {
-    /// An error with its sentence.
-    pub fn new(sentence: impl Into<String>) -> Self {
-        Self(sentence.into())
+    /// A failure with its sentence.
+    pub fn failed(sentence: impl Into<String>) -> Self {
+        Self::Failed(sentence.into())
+    }
+}
+
+impl From<Cancelled> for TargetError {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
     }
 }
 

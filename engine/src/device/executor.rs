@@ -4,7 +4,7 @@ use kernels::cuda::abi::{self, Pod, RoundArguments, bytes_of, mask, state, value
 use kernels::cuda::driver::{DevicePtr, Driver, DriverError, Event};
 
 use super::forward::{self, Caches, Pass};
-use super::graphs::{Graphs, Key, Kind, Node};
+use super::graphs::{GraphKey, GraphKind, Graphs, Node};
 use super::plan::{self, ENDS, Plan, WindowPieces, chunk_bucket, sequence_bucket};
 use super::pool::Pool;
 use super::rounds::{Answer, Rounds};
@@ -110,9 +110,9 @@ impl Executor {
         if let Some(fault) = &self.broken {
             return Err(fault.clone());
         }
-        let done = self.land().and_then(|()| run(self));
+        let done = self.finish_round().and_then(|()| run(self));
         if let Err(error) = &done
-            && error.is_fatal()
+            && matches!(error, DeviceError::Failed(_))
         {
             self.broken = Some(error.clone());
         }
@@ -162,7 +162,7 @@ impl Executor {
         with_logits: bool,
     ) -> Result<Vec<Option<Answer>>, DeviceError> {
         if rows == 0 || rows > abi::MAX_WINDOW {
-            return Err(DeviceError::unfit(format!(
+            return Err(DeviceError::Unfit(format!(
                 "the card takes windows of 1 to {} tokens, not {rows}",
                 abi::MAX_WINDOW
             )));
@@ -189,11 +189,16 @@ impl Executor {
             if let Step::Window { ids: window, .. } = &work.step {
                 ids.extend(window.iter().map(|&id| id as i32));
             }
-            self.stand(&work.lease, work.cached, work.shift, 0);
+            self.set_slot(&work.lease, work.cached, work.shift, 0);
         }
         let leases: Vec<&Lease> = batch.iter().map(|work| &work.lease).collect();
         self.control(&leases, sequences, &ids)?;
-        self.play(Key { kind: Kind::Forward(code(mask)), sequences, window: rows, chunks: chunk_bucket(longest) })?;
+        self.play(GraphKey {
+            kind: GraphKind::Forward(code(mask)),
+            sequences,
+            window: rows,
+            chunks: chunk_bucket(longest),
+        })?;
         let peaks = self.peaks(self.at(self.pieces.verify), batch.len() * rows)?;
         let mut logits = Vec::new();
         if with_logits {
@@ -218,7 +223,7 @@ impl Executor {
     }
 
     /// Starts what `key` says; says whether a graph did it.
-    pub(super) fn play(&mut self, key: Key) -> Result<bool, DeviceError> {
+    pub(super) fn play(&mut self, key: GraphKey) -> Result<bool, DeviceError> {
         if let Some(graph) = self.graphs.get(key) {
             self.driver.replay(graph)?;
             return Ok(true);
@@ -228,7 +233,7 @@ impl Executor {
     }
 
     /// The launches of a key.
-    fn nodes(&self, key: Key) -> Vec<Node> {
+    fn nodes(&self, key: GraphKey) -> Vec<Node> {
         let p = &self.pieces;
         let (draft, verify) = (self.at(p.draft), self.at(p.verify));
         let window = |mask, peaks| {
@@ -271,15 +276,15 @@ impl Executor {
         };
         let [start, middle, end] = self.marks;
         match key.kind {
-            Kind::Forward(mask) => window(mask, verify).collect(),
-            Kind::Token => {
+            GraphKind::Forward(mask) => window(mask, verify).collect(),
+            GraphKind::Token => {
                 let step = round(0);
                 let mut nodes = vec![Node::Mark(start), Node::Launch(step.begin())];
                 nodes.extend(window(mask::CAUSAL, verify));
                 nodes.extend([Node::Launch(step.settle()), Node::Mark(middle), Node::Mark(end)]);
                 nodes
             }
-            Kind::Round(filler) => {
+            GraphKind::Round(filler) => {
                 let round = round(filler);
                 let mut nodes = vec![Node::Mark(start), Node::Launch(round.begin())];
                 nodes.extend(window(mask::DRAFT, draft));
@@ -295,8 +300,8 @@ impl Executor {
         self.window.offset(piece)
     }
 
-    /// Notes where a request stands.
-    pub(super) fn stand(&mut self, lease: &Lease, cached: usize, shift: i32, boundary: u32) {
+    /// Notes in a request's slot how far it is.
+    pub(super) fn set_slot(&mut self, lease: &Lease, cached: usize, shift: i32, boundary: u32) {
         if let Some(slot) = self.slots.get_mut(lease.slot) {
             slot.cached = cached as i32;
             slot.shift = shift;
@@ -348,7 +353,7 @@ fn code(mask: Mask) -> i32 {
 
 /// What a request hears whose cache is full.
 pub(super) fn no_room() -> DeviceError {
-    DeviceError::unfit("the answer is longer than the card has room for".to_owned())
+    DeviceError::Unfit("the answer is longer than the card has room for".to_owned())
 }
 
 pub(super) fn peak(peak: &abi::Peak) -> Peak {

@@ -7,8 +7,8 @@ use kernels::cuda::launch::Launch;
 
 /// What a graph was captured for; lengths are in the card's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    pub(super) kind: Kind,
+pub(super) struct GraphKey {
+    pub(super) kind: GraphKind,
     pub(super) sequences: usize,
     /// Rows of each sequence.
     pub(super) window: usize,
@@ -16,8 +16,9 @@ pub(super) struct Key {
     pub(super) chunks: usize,
 }
 
+/// What a graph computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum GraphKind {
     /// One forward under a mask of `abi`.
     Forward(i32),
     /// Draft, verification, acceptance; with the token that fills the draft's window.
@@ -45,7 +46,7 @@ enum Known {
 /// The graphs that were captured.
 #[derive(Default)]
 pub(super) struct Graphs {
-    known: HashMap<Key, Known>,
+    known: HashMap<GraphKey, Known>,
     refusal: Option<DriverError>,
 }
 
@@ -56,7 +57,7 @@ impl Graphs {
     }
 
     /// The graph of a key, once there is one.
-    pub(super) fn get(&self, key: Key) -> Option<Graph> {
+    pub(super) fn get(&self, key: GraphKey) -> Option<Graph> {
         match self.known.get(&key) {
             Some(&Known::Graph(graph)) => Some(graph),
             _ => None,
@@ -64,7 +65,12 @@ impl Graphs {
     }
 
     /// Starts what a key without a graph stands for; says whether a new graph did it.
-    pub(super) fn start(&mut self, driver: &mut dyn Driver, key: Key, nodes: &[Node]) -> Result<bool, DriverError> {
+    pub(super) fn start(
+        &mut self,
+        driver: &mut dyn Driver,
+        key: GraphKey,
+        nodes: &[Node],
+    ) -> Result<bool, DriverError> {
         let known = match self.known.get(&key) {
             None => Known::Once,
             Some(Known::Refused) => Known::Refused,

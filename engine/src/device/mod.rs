@@ -24,46 +24,61 @@ pub use session::DeviceSession;
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use kernels::cuda::abi::MAX_WINDOW;
 use kernels::cuda::driver::{DeviceInfo, Driver, DriverError};
 
+use crate::cancel::{Cancel, Cancelled};
 use crate::checkpoint::{Checkpoint, ModelConfig, Weights};
-use crate::decode::{Drafter, Mask};
+use crate::decode::{Drafter, Mask, TargetError};
 use crate::model::ImageFeatures;
 use crate::model::image_processor::Patches;
 use batch::{Batchable, Batcher};
 use executor::Executor;
 use rounds::Answer;
 
-/// Why a device cannot be used or a request on it failed; displays as one sentence.
+/// Why a device cannot be used or a request on it gave nothing; displays as one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{sentence}")]
-pub struct DeviceError {
-    sentence: String,
-    /// Whether the card is of no more use.
-    fatal: bool,
-}
-
-impl DeviceError {
-    /// A request or a model that does not fit; the card itself is well.
-    fn unfit(sentence: String) -> Self {
-        Self { sentence, fatal: false }
-    }
-
-    fn is_fatal(&self) -> bool {
-        self.fatal
-    }
+pub enum DeviceError {
+    /// A request or a model does not fit; the card itself is well.
+    #[error("{0}")]
+    Unfit(String),
+    /// The card failed and is of no more use.
+    #[error("{0}")]
+    Failed(String),
+    /// The request was no longer wanted; the card itself is well.
+    #[error("the request was cancelled")]
+    Cancelled,
 }
 
 impl From<DriverError> for DeviceError {
     fn from(error: DriverError) -> Self {
-        Self { fatal: !matches!(error, DriverError::OutOfMemory { .. }), sentence: error.to_string() }
+        let sentence = error.to_string();
+        if matches!(error, DriverError::OutOfMemory { .. }) { Self::Unfit(sentence) } else { Self::Failed(sentence) }
+    }
+}
+
+impl From<Cancelled> for DeviceError {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+impl From<DeviceError> for TargetError {
+    fn from(error: DeviceError) -> Self {
+        match error {
+            DeviceError::Cancelled => Self::Cancelled,
+            DeviceError::Unfit(sentence) | DeviceError::Failed(sentence) => Self::Failed(sentence),
+        }
     }
 }
 
 /// The most tokens that a round drafts on a card.
 pub const LONGEST_DRAFT: usize = MAX_WINDOW - 1;
+
+/// How often a request that waits for room looks whether it is still wanted.
+const CANCEL_CHECK: Duration = Duration::from_millis(20);
 
 /// Tokens of a request's cache: the prompt, the answer, and the windows of the last round, which may go past it.
 fn room(prompt_tokens: usize, max_tokens: usize) -> usize {
@@ -98,21 +113,21 @@ enum Step {
 }
 
 impl Batchable for Work {
-    type Key = Kind;
+    type Key = BatchKey;
 
-    fn key(&self) -> Kind {
+    fn key(&self) -> BatchKey {
         match self.step {
             Step::Window { ref ids, mask, with_logits } => {
-                Kind::Window { rows: ids.len(), mask, logits: with_logits.then_some(self.lease.slot) }
+                BatchKey::Window { rows: ids.len(), mask, logits: with_logits.then_some(self.lease.slot) }
             }
-            Step::Round { drafter, .. } => Kind::Round(drafter),
+            Step::Round { drafter, .. } => BatchKey::Round(drafter),
         }
     }
 }
 
-/// What can run together.
+/// What is equal in work that runs together.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum BatchKey {
     /// What wants logits runs alone, because there is room for one request's.
     Window {
         rows: usize,
@@ -215,26 +230,28 @@ impl DeviceModel {
     /// Runs the vision tower and the merger.
     ///
     /// # Errors
-    /// The picture does not fit, or the card failed.
-    pub fn encode_image(&self, patches: &Patches) -> Result<ImageFeatures, DeviceError> {
-        self.executor().guarded(|executor| executor.encode(patches))
+    /// The picture does not fit, the card failed, or it was cancelled.
+    pub fn encode_image(&self, patches: &Patches, cancel: &Cancel) -> Result<ImageFeatures, DeviceError> {
+        self.executor().guarded(|executor| executor.encode(patches, cancel))
     }
 
     /// Starts a request: prompt ids whose image placeholders are replaced by `image` in order, and at most `max_tokens` of
-    /// answer. Waits while all room is taken.
+    /// answer. Waits while all room is taken. A cancel ends the waiting and the prompt's forward; the rounds after it are
+    /// short, and the decoding loops look between them.
     ///
     /// # Errors
-    /// The prompt does not fit, or the card failed.
+    /// The prompt does not fit, the card failed, or it was cancelled.
     pub fn session(
         &self,
         prompt: &[u32],
         image: &ImageFeatures,
         max_tokens: usize,
+        cancel: &Cancel,
     ) -> Result<DeviceSession<'_>, DeviceError> {
         let most = self.plan.extent.sequence_tokens;
         if room(prompt.len(), 0) > most {
             let tokens = prompt.len();
-            return Err(DeviceError::unfit(format!("the prompt of {tokens} tokens does not fit the card's cache")));
+            return Err(DeviceError::Unfit(format!("the prompt of {tokens} tokens does not fit the card's cache")));
         }
         let tokens = room(prompt.len(), max_tokens).min(most);
         let mut executor = self.executor();
@@ -242,13 +259,17 @@ impl DeviceModel {
             if let Some(fault) = &executor.broken {
                 return Err(fault.clone());
             }
+            cancel.check()?;
             match executor.claim(tokens) {
                 Some(lease) => break lease,
-                None => executor = self.released.wait(executor).unwrap_or_else(PoisonError::into_inner),
+                None => {
+                    let woken = self.released.wait_timeout(executor, CANCEL_CHECK);
+                    executor = woken.unwrap_or_else(PoisonError::into_inner).0;
+                }
             }
         };
         drop(executor);
-        Ok(DeviceSession::new(self, lease, prompt, image))
+        Ok(DeviceSession::new(self, lease, prompt, image, cancel))
     }
 
     fn executor(&self) -> MutexGuard<'_, Executor> {

@@ -31,14 +31,14 @@ const LONGEST: usize = 10_496;
 /// Every piece of memory starts at a multiple of so many bytes.
 pub(super) const ALIGNMENT: usize = 256;
 
-/// One block of memory, piece after piece.
+/// One piece of memory that is given out buffer after buffer.
 #[derive(Default)]
-struct Layout {
+struct Arena {
     bytes: usize,
 }
 
-impl Layout {
-    /// Adds a piece and gives its offset.
+impl Arena {
+    /// Adds a buffer and gives its offset.
     fn add(&mut self, bytes: usize) -> usize {
         let offset = self.bytes;
         self.bytes = (offset + bytes).next_multiple_of(ALIGNMENT);
@@ -114,18 +114,18 @@ pub(super) fn check(config: &ModelConfig) -> Result<(), DeviceError> {
         ("the vision tower's head size", v.head_dim()),
     ];
     if let Some((name, size)) = eights.into_iter().find(|(_, size)| !size.is_multiple_of(8)) {
-        return Err(DeviceError::unfit(format!(
+        return Err(DeviceError::Unfit(format!(
             "the CUDA kernels need sizes that are multiples of 8, and {name} is {size}"
         )));
     }
     let head = t.head_dim.max(v.head_dim());
     if head > MAX_HEAD {
-        return Err(DeviceError::unfit(format!(
+        return Err(DeviceError::Unfit(format!(
             "the CUDA kernels take heads of at most {MAX_HEAD}, and this model's have {head}"
         )));
     }
     if 4 * t.hidden_size > launch::SHARED_LIMIT as usize {
-        return Err(DeviceError::unfit(format!("the CUDA kernels cannot run a hidden size of {}", t.hidden_size)));
+        return Err(DeviceError::Unfit(format!("the CUDA kernels cannot run a hidden size of {}", t.hidden_size)));
     }
     Ok(())
 }
@@ -155,7 +155,7 @@ pieces! {
 /// The window's buffers, and all their bytes.
 pub(super) fn window_pieces(config: &ModelConfig, extent: Extent) -> (WindowPieces, usize) {
     let t = &config.text;
-    let mut layout = Layout::default();
+    let mut arena = Arena::default();
     let Extent { sequences, sequence_tokens, .. } = extent;
     let rows = sequences * MAX_WINDOW;
     let (hidden, inner, queries) = (t.hidden_size, t.intermediate_size, t.num_attention_heads * t.head_dim);
@@ -166,25 +166,25 @@ pub(super) fn window_pieces(config: &ModelConfig, extent: Extent) -> (WindowPiec
     let pairs = rows * t.num_attention_heads * chunks;
     let peak = size_of::<abi::Peak>();
     let pieces = WindowPieces {
-        slots: layout.add(sequences * size_of::<abi::Slot>()),
-        sequence_slots: layout.add(sequences * 4),
-        ids: layout.add(rows * 4),
-        ends: layout.add(ENDS * 4),
-        hidden: layout.add(rows * hidden * 4),
-        x: layout.add(rows * hidden * 2),
-        parts: layout.add(rows * parts * 4),
-        queries: layout.add(rows * queries * 2),
-        attention: layout.add(rows * queries * 2),
-        attention_parts: layout.add(pairs * t.head_dim * 4),
-        attention_weights: layout.add(pairs * 8),
-        inner: layout.add(rows * inner * 2),
-        peak_parts: layout.add(rows * launch::peak_tiles(t.vocab_size) * size_of::<abi::PeakPart>()),
-        draft: layout.add(rows * peak),
-        verify: layout.add(rows * peak),
-        records: layout.add(sequences * size_of::<abi::Record>()),
-        logits: layout.add(MAX_WINDOW * t.vocab_size * 4),
+        slots: arena.add(sequences * size_of::<abi::Slot>()),
+        sequence_slots: arena.add(sequences * 4),
+        ids: arena.add(rows * 4),
+        ends: arena.add(ENDS * 4),
+        hidden: arena.add(rows * hidden * 4),
+        x: arena.add(rows * hidden * 2),
+        parts: arena.add(rows * parts * 4),
+        queries: arena.add(rows * queries * 2),
+        attention: arena.add(rows * queries * 2),
+        attention_parts: arena.add(pairs * t.head_dim * 4),
+        attention_weights: arena.add(pairs * 8),
+        inner: arena.add(rows * inner * 2),
+        peak_parts: arena.add(rows * launch::peak_tiles(t.vocab_size) * size_of::<abi::PeakPart>()),
+        draft: arena.add(rows * peak),
+        verify: arena.add(rows * peak),
+        records: arena.add(sequences * size_of::<abi::Record>()),
+        logits: arena.add(MAX_WINDOW * t.vocab_size * 4),
     };
-    (pieces, layout.bytes)
+    (pieces, arena.bytes)
 }
 
 /// End tokens that fit.
@@ -211,23 +211,23 @@ pieces! {
 
 /// The vision tower's buffers for so many patches, and all their bytes.
 pub(super) fn vision_pieces(v: &VisionConfig, patches: usize) -> (VisionPieces, usize) {
-    let mut layout = Layout::default();
+    let mut arena = Arena::default();
     let tokens = patches / (v.spatial_merge_size * v.spatial_merge_size);
     let (hidden, out) = (v.hidden_size, v.out_hidden_size);
     let pieces = VisionPieces {
-        pixels: layout.add(patches * weights::patch_values(v) * 4),
-        packed: layout.add(patches * weights::patch_pitch(v) * 2),
-        hidden: layout.add(patches * hidden * 4),
-        x: layout.add(patches * hidden * 2),
-        qkv: layout.add(patches * 3 * hidden * 2),
-        attention: layout.add(patches * hidden * 2),
-        inner: layout.add(patches * v.intermediate_size * 2),
-        merged: layout.add(tokens * out * 2),
-        projected: layout.add(tokens * out * 4),
-        wide: layout.add(tokens * v.merger_size() * 2),
-        features: layout.add(tokens * out * 4),
+        pixels: arena.add(patches * weights::patch_values(v) * 4),
+        packed: arena.add(patches * weights::patch_pitch(v) * 2),
+        hidden: arena.add(patches * hidden * 4),
+        x: arena.add(patches * hidden * 2),
+        qkv: arena.add(patches * 3 * hidden * 2),
+        attention: arena.add(patches * hidden * 2),
+        inner: arena.add(patches * v.intermediate_size * 2),
+        merged: arena.add(tokens * out * 2),
+        projected: arena.add(tokens * out * 4),
+        wide: arena.add(tokens * v.merger_size() * 2),
+        features: arena.add(tokens * out * 4),
     };
-    (pieces, layout.bytes)
+    (pieces, arena.bytes)
 }
 
 pieces! {
@@ -238,21 +238,21 @@ pieces! {
 /// Prefill's buffers for so many tokens, and all their bytes.
 pub(super) fn prompt_pieces(config: &ModelConfig, tokens: usize) -> (PromptPieces, usize) {
     let t = &config.text;
-    let mut layout = Layout::default();
+    let mut arena = Arena::default();
     let queries = t.num_attention_heads * t.head_dim;
     let qkv = queries + 2 * t.num_key_value_heads * t.head_dim;
     let pieces = PromptPieces {
-        ids: layout.add(tokens * 4),
-        positions: layout.add(tokens * 12),
-        features: layout.add(tokens * t.hidden_size * 4),
-        hidden: layout.add(tokens * t.hidden_size * 4),
-        x: layout.add(tokens * t.hidden_size * 2),
-        parts: layout.add(tokens * qkv.max(t.hidden_size) * 4),
-        queries: layout.add(tokens * queries * 2),
-        attention: layout.add(tokens * queries * 2),
-        inner: layout.add(tokens * t.intermediate_size * 2),
+        ids: arena.add(tokens * 4),
+        positions: arena.add(tokens * 12),
+        features: arena.add(tokens * t.hidden_size * 4),
+        hidden: arena.add(tokens * t.hidden_size * 4),
+        x: arena.add(tokens * t.hidden_size * 2),
+        parts: arena.add(tokens * qkv.max(t.hidden_size) * 4),
+        queries: arena.add(tokens * queries * 2),
+        attention: arena.add(tokens * queries * 2),
+        inner: arena.add(tokens * t.intermediate_size * 2),
     };
-    (pieces, layout.bytes)
+    (pieces, arena.bytes)
 }
 
 #[cfg(test)]

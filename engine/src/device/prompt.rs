@@ -2,27 +2,34 @@
 
 use kernels::cuda::abi::{bytes_of, mask};
 use kernels::cuda::driver::{DevicePtr, DriverError};
+use kernels::cuda::launch::Launch;
 
 use super::executor::Executor;
 use super::forward::{self, Pass, Picture};
 use super::{DeviceError, Lease, plan};
+use crate::cancel::Cancel;
 use crate::decode::Peak;
 use crate::model::ImageFeatures;
 use crate::model::image_processor::Patches;
 
+/// Rows, added up over the launches, after which a cancel is looked at: a small region's tower in three parts, a page's
+/// launch by launch, each part a few hundredths of a second on a slow card. A wait takes far less.
+const ROWS_AHEAD: usize = 1 << 16;
+
 impl Executor {
     /// Runs the vision tower.
-    pub(super) fn encode(&mut self, patches: &Patches) -> Result<ImageFeatures, DeviceError> {
+    pub(super) fn encode(&mut self, patches: &Patches, cancel: &Cancel) -> Result<ImageFeatures, DeviceError> {
         let v = &self.config.vision;
         let merge = v.spatial_merge_size;
         let grid = patches.grid;
         let count = grid[0] * grid[1];
         if grid[0].max(grid[1]) > self.vision.sides {
-            return Err(DeviceError::unfit(format!(
+            return Err(DeviceError::Unfit(format!(
                 "the picture of {} x {} patches is too long for the card",
                 grid[0], grid[1]
             )));
         }
+        cancel.check()?;
         let (pieces, bytes) = plan::vision_pieces(v, count);
         let base = self.room(bytes)?;
         let at = |piece: usize| base.offset(piece);
@@ -41,9 +48,8 @@ impl Executor {
             features: at(pieces.features),
         };
         self.driver.upload(picture.pixels, bytes_of(&patches.values))?;
-        for launch in forward::tower(&self.config.vision, &self.vision, &picture) {
-            self.driver.launch(&launch)?;
-        }
+        let launches = forward::tower(&self.config.vision, &self.vision, &picture);
+        self.launch_all(&launches, count, cancel)?;
         let width = self.config.vision.out_hidden_size;
         let rows = self.read(picture.features, count / (merge * merge) * width)?;
         Ok(ImageFeatures { grid: grid.map(|side| side / merge), rows })
@@ -58,7 +64,9 @@ impl Executor {
         positions: &[[i32; 3]],
         features: &[f32],
         with_logits: bool,
+        cancel: &Cancel,
     ) -> Result<(Peak, Vec<f32>), DeviceError> {
+        cancel.check()?;
         let t = self.config.text.clone();
         let rows = ids.len();
         let (pieces, bytes) = plan::prompt_pieces(&self.config, rows);
@@ -86,7 +94,7 @@ impl Executor {
         self.driver.upload(pass.ids, bytes_of(ids))?;
         self.driver.upload(pass.positions, bytes_of(positions))?;
         self.driver.upload(pass.features, bytes_of(features))?;
-        self.stand(lease, 0, 0, 0);
+        self.set_slot(lease, 0, 0, 0);
         self.control(&[lease], 1, &[])?;
         let mut launches = forward::decoder(&t, &self.text, self.caches, &pass);
         let last = pass.x.offset((rows - 1) * t.hidden_size * 2);
@@ -96,12 +104,23 @@ impl Executor {
         if with_logits {
             launches.push(forward::logits(&t, &self.text, last, 1, logits));
         }
-        for launch in &launches {
-            self.driver.launch(launch)?;
-        }
+        self.launch_all(&launches, rows, cancel)?;
         let peak = self.peaks(peaks, 1)?[0];
         let logits = if with_logits { self.read(logits, t.vocab_size)? } else { Vec::new() };
         Ok((peak, logits))
+    }
+
+    /// Runs launches over so many rows. What was launched cannot be taken back, so where there are many rows the card is
+    /// waited for now and then, before it gets more.
+    fn launch_all(&mut self, launches: &[Launch], rows: usize, cancel: &Cancel) -> Result<(), DeviceError> {
+        for (n, launches) in launches.chunks((ROWS_AHEAD / rows.max(1)).max(1)).enumerate() {
+            if n > 0 {
+                self.driver.synchronize()?;
+                cancel.check()?;
+            }
+            launches.iter().try_for_each(|launch| self.driver.launch(launch))?;
+        }
+        Ok(())
     }
 
     /// Buffers of so many bytes for the tower or for prefill.
@@ -110,7 +129,7 @@ impl Executor {
             let free = self.driver.memory()?.free + self.bulk.1 as u64;
             if bytes as u64 > free {
                 let error = DriverError::OutOfMemory { needed: bytes as u64, free };
-                return Err(DeviceError::unfit(error.to_string()));
+                return Err(DeviceError::Unfit(error.to_string()));
             }
             // Given back first, so that there is room; what is in it is of no more use.
             if self.bulk.1 > 0 {

@@ -10,7 +10,7 @@ use kernels::cuda::abi::{self, state};
 
 use super::drafting::Drafting;
 use super::executor::{Executor, Outcome, no_room, peak};
-use super::graphs::{Key, Kind};
+use super::graphs::{GraphKey, GraphKind};
 use super::plan::chunk_bucket;
 use super::{DeviceError, LONGEST_DRAFT, Lease, Step, Work};
 use crate::decode::{Drafter, Fused, Peak};
@@ -21,14 +21,14 @@ pub(super) type Answer = Result<Outcome, DeviceError>;
 /// The rounds of an executor.
 pub(super) struct Rounds {
     /// What the card is doing.
-    flight: Option<Flight>,
+    in_flight: Option<RoundInFlight>,
     /// By slot: what was done and not asked for yet.
     ready: Vec<Option<Ready>>,
     drafting: Drafting,
 }
 
 /// A round of several requests.
-struct Flight {
+struct RoundInFlight {
     /// By sequence; none where the request has gone meanwhile.
     works: Vec<Option<Work>>,
     /// Rows of all sequences, idle ones too, where its time teaches something about drafting.
@@ -46,7 +46,7 @@ struct Ready {
 
 impl Rounds {
     pub(super) fn new(slots: usize) -> Self {
-        Self { flight: None, ready: (0..slots).map(|_| None).collect(), drafting: Drafting::new() }
+        Self { in_flight: None, ready: (0..slots).map(|_| None).collect(), drafting: Drafting::new() }
     }
 
     /// Drafts whole blocks from now on.
@@ -59,7 +59,7 @@ impl Rounds {
         if let Some(ready) = self.ready.get_mut(slot) {
             *ready = None;
         }
-        let works = self.flight.iter_mut().flat_map(|flight| &mut flight.works);
+        let works = self.in_flight.iter_mut().flat_map(|round| &mut round.works);
         works.filter(|work| work.as_ref().is_some_and(|work| work.lease.slot == slot)).for_each(|work| *work = None);
     }
 
@@ -110,25 +110,25 @@ impl Executor {
         let take = |rounds: &mut Rounds| batch.iter().map(|work| rounds.take(work)).collect::<Vec<_>>();
         let mut done = take(&mut self.rounds);
         if done.iter().all(Option::is_none) {
-            self.take_off(batch, drafter)?;
-            self.land()?;
+            self.start_round(batch, drafter)?;
+            self.finish_round()?;
             done = take(&mut self.rounds);
         }
         if !more && done.iter().all(Option::is_some) {
             let next: Vec<Work> = done.iter().flatten().filter_map(|(_, next)| next.clone()).collect();
-            self.take_off(&next, drafter)?;
+            self.start_round(&next, drafter)?;
         }
         Ok(done.into_iter().map(|done| done.map(|(answer, _)| answer)).collect())
     }
 
     /// Starts a round and the copy of its records.
-    fn take_off(&mut self, batch: &[Work], drafter: Option<Drafter>) -> Result<(), DeviceError> {
+    fn start_round(&mut self, batch: &[Work], drafter: Option<Drafter>) -> Result<(), DeviceError> {
         let (kind, window, tokens) = match drafter {
             Some(Drafter { block, mask }) => {
                 let length = self.rounds.drafting.length(block.min(LONGEST_DRAFT), self.bucket(batch.len()));
-                (Kind::Round(mask), length + 1, length + 2) // the boundary, then a window after it
+                (GraphKind::Round(mask), length + 1, length + 2) // the boundary, then a window after it
             }
-            None => (Kind::Token, 1, 1),
+            None => (GraphKind::Token, 1, 1),
         };
         let (fitting, others): (Vec<Work>, _) =
             batch.iter().cloned().partition(|work| work.cached + tokens <= self.capacity(&work.lease));
@@ -137,30 +137,30 @@ impl Executor {
         let sequences = self.bucket(fitting.len());
         for work in &fitting {
             if let Step::Round { boundary, .. } = work.step {
-                self.stand(&work.lease, work.cached, work.shift, boundary);
+                self.set_slot(&work.lease, work.cached, work.shift, boundary);
             }
         }
         let leases: Vec<&Lease> = fitting.iter().map(|work| &work.lease).collect();
         self.control(&leases, sequences, &[])?;
-        let key = Key { kind, sequences, window, chunks: chunk_bucket(longest) };
+        let key = GraphKey { kind, sequences, window, chunks: chunk_bucket(longest) };
         let since = Instant::now();
         let graph = self.play(key)?;
         self.driver.download(self.at(self.pieces.records), sequences * size_of::<abi::Record>())?;
         let works = fitting.into_iter().map(Some).collect();
         let rows = (graph && drafter.is_some()).then_some(sequences * window);
-        self.rounds.flight = Some(Flight { works, rows, since });
+        self.rounds.in_flight = Some(RoundInFlight { works, rows, since });
         Ok(())
     }
 
     /// Waits for the round that the card is doing, if there is one; what it gave lies ready then.
-    pub(super) fn land(&mut self) -> Result<(), DeviceError> {
-        let Some(flight) = self.rounds.flight.take() else { return Ok(()) };
+    pub(super) fn finish_round(&mut self) -> Result<(), DeviceError> {
+        let Some(round) = self.rounds.in_flight.take() else { return Ok(()) };
         let records: Vec<abi::Record> = self.end_reading()?;
-        let (draft_ms, verify_ms) = self.round_times(flight.since);
-        if let Some(rows) = flight.rows {
+        let (draft_ms, verify_ms) = self.round_times(round.since);
+        if let Some(rows) = round.rows {
             self.rounds.drafting.took(rows, draft_ms + verify_ms);
         }
-        for (work, record) in flight.works.into_iter().zip(&records) {
+        for (work, record) in round.works.into_iter().zip(&records) {
             let Some(work) = work else { continue };
             let accepted = record.accepted.max(0) as usize;
             let window = (record.window.max(0) as usize).min(abi::MAX_WINDOW);
@@ -202,6 +202,7 @@ mod tests {
     use kernels::cuda::fake::Fake;
 
     use super::*;
+    use crate::cancel::Cancel;
     use crate::checkpoint::Checkpoint;
     use crate::device::{Extent, Plan};
 
@@ -233,7 +234,7 @@ mod tests {
         let leases = [card.claim(200).unwrap(), card.claim(200).unwrap()];
         let positions = [[0; 3], [1; 3], [2; 3]];
         for (lease, ids) in leases.iter().zip([[1, 2, 3], [4, 5, 6]]) {
-            card.prefill(lease, &ids, &positions, &[], false).unwrap();
+            card.prefill(lease, &ids, &positions, &[], false, &Cancel::new()).unwrap();
         }
         let mut rounds = |batch: &[Work]| card.guarded(|card| card.run(batch, false)).unwrap();
         let next = |work: &Work, fused: &Fused| work.after(fused).unwrap();
@@ -251,6 +252,6 @@ mod tests {
                 *work = next(work, &fused(answer));
             }
         }
-        assert_eq!(card.rounds.flight.as_ref().map(|flight| flight.works.len()), Some(2), "both, one ahead");
+        assert_eq!(card.rounds.in_flight.as_ref().map(|round| round.works.len()), Some(2), "both, one ahead");
     }
 }

@@ -6,12 +6,14 @@ use super::batch::Membership;
 use super::executor::{Executor, Outcome};
 use super::rounds::Answer;
 use super::{DeviceError, DeviceModel, Lease, Step, Work};
+use crate::cancel::Cancel;
 use crate::decode::{Drafter, Fused, Mask, Peak, Target, TargetError};
 use crate::model::{ImageFeatures, prompt_positions};
 
 /// One request. Requests of one model run side by side on several threads; their forwards are gathered into batches.
 pub struct DeviceSession<'m> {
     model: &'m DeviceModel,
+    cancel: Cancel,
     /// Room in the card's caches; taken while the request lives.
     lease: Option<Lease>,
     membership: Option<Membership<'m, Work, Answer>>,
@@ -28,7 +30,13 @@ pub struct DeviceSession<'m> {
 }
 
 impl<'m> DeviceSession<'m> {
-    pub(super) fn new(model: &'m DeviceModel, lease: Lease, prompt: &[u32], image: &ImageFeatures) -> Self {
+    pub(super) fn new(
+        model: &'m DeviceModel,
+        lease: Lease,
+        prompt: &[u32],
+        image: &ImageFeatures,
+        cancel: &Cancel,
+    ) -> Self {
         let (positions, next) = prompt_positions(prompt, model.image_token, image.grid);
         let rows = image.rows.len() / model.hidden.max(1);
         let mut features = 0..rows as i32;
@@ -41,6 +49,7 @@ impl<'m> DeviceSession<'m> {
             positions: positions.into_iter().map(|axes| axes.map(|axis| axis as i32)).collect(),
             features: image.rows.clone(),
             shift: next as i32 - prompt.len() as i32,
+            cancel: cancel.clone(),
             lease: Some(lease),
             membership: None,
             cached: 0,
@@ -51,20 +60,20 @@ impl<'m> DeviceSession<'m> {
     }
 
     fn lease(&self) -> Result<&Lease, TargetError> {
-        self.lease.as_ref().ok_or_else(|| TargetError::new("the request has no room on the card"))
+        self.lease.as_ref().ok_or_else(|| TargetError::failed("the request has no room on the card"))
     }
 
     fn submit(&self, step: Step) -> Result<Outcome, TargetError> {
         let work = Work { lease: self.lease()?.clone(), cached: self.cached, shift: self.shift, step };
-        let lost = || DeviceError::unfit("an internal error stopped the card's work".to_owned());
+        let lost = || DeviceError::Unfit("an internal error stopped the card's work".to_owned());
         let answer = self.model.batcher.submit(work, |batch, more| self.model.run(batch, more));
-        answer.unwrap_or_else(|| Err(lost())).map_err(target)
+        Ok(answer.unwrap_or_else(|| Err(lost()))?)
     }
 
     fn whole(&self, step: Step) -> Result<Fused, TargetError> {
         match self.submit(step)? {
             Outcome::Round(fused) => Ok(fused),
-            Outcome::Peaks(..) => Err(TargetError::new("the card answered another question")),
+            Outcome::Peaks(..) => Err(TargetError::failed("the card answered another question")),
         }
     }
 
@@ -76,14 +85,14 @@ impl<'m> DeviceSession<'m> {
 impl Target for DeviceSession<'_> {
     fn prefill(&mut self) -> Result<Peak, TargetError> {
         if self.ids.is_empty() {
-            return Err(TargetError::new("the checkpoint's chat template gives an empty prompt"));
+            return Err(TargetError::failed("the checkpoint's chat template gives an empty prompt"));
         }
         self.membership = None;
         let lease = self.lease()?;
-        let done = self
+        let Self { ids, positions, features, keep_logits, cancel, .. } = &*self;
+        let (peak, logits) = self
             .executor()
-            .guarded(|executor| executor.prefill(lease, &self.ids, &self.positions, &self.features, self.keep_logits));
-        let (peak, logits) = done.map_err(target)?;
+            .guarded(|executor| executor.prefill(lease, ids, positions, features, *keep_logits, cancel))?;
         self.cached = self.ids.len();
         self.logits = logits;
         self.membership = Some(self.model.batcher.join());
@@ -99,7 +108,7 @@ impl Target for DeviceSession<'_> {
                 *peaks = found;
                 Ok(())
             }
-            Outcome::Round(_) => Err(TargetError::new("the card answered another question")),
+            Outcome::Round(_) => Err(TargetError::failed("the card answered another question")),
         }
     }
 
@@ -140,8 +149,4 @@ impl Drop for DeviceSession<'_> {
             self.model.release(lease);
         }
     }
-}
-
-fn target(error: DeviceError) -> TargetError {
-    TargetError::new(error.to_string())
 }

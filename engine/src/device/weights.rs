@@ -109,8 +109,8 @@ pub(super) fn patch_values(v: &VisionConfig) -> usize {
     v.in_channels * v.patch_size * v.patch_size
 }
 
-/// Puts tensors one after the other.
-trait Place {
+/// Takes the tensors of a model one after the other.
+trait TensorSink {
     /// Tensors stacked along their first axis, as bf16.
     fn matrix(&mut self, names: &[String]) -> Result<DevicePtr, DeviceError>;
     /// Tensors stacked, as f32.
@@ -121,68 +121,68 @@ trait Place {
     fn table(&mut self, values: usize, make: &dyn Fn() -> Vec<f32>) -> Result<DevicePtr, DeviceError>;
 }
 
-fn text(config: &ModelConfig, positions: usize, place: &mut dyn Place) -> Result<TextWeights, DeviceError> {
+fn text(config: &ModelConfig, positions: usize, sink: &mut dyn TensorSink) -> Result<TextWeights, DeviceError> {
     let t = &config.text;
     let name = |part: &str| format!("model.language_model.{part}.weight");
-    let embed_tokens = place.matrix(&[name("embed_tokens")])?;
+    let embed_tokens = sink.matrix(&[name("embed_tokens")])?;
     let layers = (0..t.num_hidden_layers)
         .map(|n| {
             let name = |part: &str| name(&format!("layers.{n}.{part}"));
             Ok(TextLayer {
-                input_layernorm: place.vector(&[name("input_layernorm")])?,
-                qkv: place.matrix(&["q", "k", "v"].map(|p| name(&format!("self_attn.{p}_proj"))))?,
-                o_proj: place.matrix(&[name("self_attn.o_proj")])?,
-                post_self_attn_layernorm: place.vector(&[name("post_self_attn_layernorm")])?,
-                post_attention_layernorm: place.vector(&[name("post_attention_layernorm")])?,
-                gate_up_proj: place.matrix(&[name("mlp.gate_up_proj")])?,
-                down_proj: place.matrix(&[name("mlp.down_proj")])?,
-                post_mlp_layernorm: place.vector(&[name("post_mlp_layernorm")])?,
+                input_layernorm: sink.vector(&[name("input_layernorm")])?,
+                qkv: sink.matrix(&["q", "k", "v"].map(|p| name(&format!("self_attn.{p}_proj"))))?,
+                o_proj: sink.matrix(&[name("self_attn.o_proj")])?,
+                post_self_attn_layernorm: sink.vector(&[name("post_self_attn_layernorm")])?,
+                post_attention_layernorm: sink.vector(&[name("post_attention_layernorm")])?,
+                gate_up_proj: sink.matrix(&[name("mlp.gate_up_proj")])?,
+                down_proj: sink.matrix(&[name("mlp.down_proj")])?,
+                post_mlp_layernorm: sink.vector(&[name("post_mlp_layernorm")])?,
             })
         })
         .collect::<Result<_, DeviceError>>()?;
-    let norm = place.vector(&[name("norm")])?;
+    let norm = sink.vector(&[name("norm")])?;
     let lm_head = match config.tie_word_embeddings {
         true => embed_tokens,
-        false => place.matrix(&[config.lm_head().to_owned()])?,
+        false => sink.matrix(&[config.lm_head().to_owned()])?,
     };
-    let rotations = place.table(positions * t.head_dim, &|| text_rotations(t, positions))?;
+    let rotations = sink.table(positions * t.head_dim, &|| text_rotations(t, positions))?;
     Ok(TextWeights { embed_tokens, layers, norm, lm_head, rotations, positions })
 }
 
-fn vision(v: &VisionConfig, place: &mut dyn Place) -> Result<VisionWeights, DeviceError> {
+fn vision(v: &VisionConfig, sink: &mut dyn TensorSink) -> Result<VisionWeights, DeviceError> {
     let name = |part: &str| format!("model.visual.{part}");
     let (hidden, out, area) = (v.hidden_size, v.out_hidden_size, v.spatial_merge_size.pow(2));
     let patch_embed = Affine {
-        weight: place
+        weight: sink
             .made(&name("patch_embed.proj.weight"), hidden * patch_pitch(v), &|full| still_patch_embed(v, full))?,
-        bias: place.vector(&[name("patch_embed.proj.bias")])?,
+        bias: sink.vector(&[name("patch_embed.proj.bias")])?,
     };
     let blocks = (0..v.depth)
         .map(|n| {
             let name = |part: &str| name(&format!("blocks.{n}.{part}"));
             let mut affine = |part: &str| -> Result<Affine, DeviceError> {
                 let (weight, bias) = (name(&format!("{part}.weight")), name(&format!("{part}.bias")));
-                Ok(Affine { weight: place.matrix(&[weight])?, bias: place.vector(&[bias])? })
+                Ok(Affine { weight: sink.matrix(&[weight])?, bias: sink.vector(&[bias])? })
             };
             let (qkv, proj, down) = (affine("attn.qkv")?, affine("attn.proj")?, affine("mlp.down_proj")?);
             let gate_up = |kind| ["gate", "up"].map(|p| name(&format!("mlp.{p}_proj.{kind}")));
             Ok(VisionBlock {
-                norm1: place.vector(&[name("norm1.weight")])?,
+                norm1: sink.vector(&[name("norm1.weight")])?,
                 qkv,
-                q_norm: place.vector(&[name("attn.q_norm.weight")])?,
-                k_norm: place.vector(&[name("attn.k_norm.weight")])?,
+                q_norm: sink.vector(&[name("attn.q_norm.weight")])?,
+                k_norm: sink.vector(&[name("attn.k_norm.weight")])?,
                 proj,
-                norm2: place.vector(&[name("norm2.weight")])?,
-                gate_up: Affine { weight: place.matrix(&gate_up("weight"))?, bias: place.vector(&gate_up("bias"))? },
+                norm2: sink.vector(&[name("norm2.weight")])?,
+                gate_up: Affine { weight: sink.matrix(&gate_up("weight"))?, bias: sink.vector(&gate_up("bias"))? },
                 down,
             })
         })
         .collect::<Result<_, DeviceError>>()?;
-    let post_layernorm = place.vector(&[name("post_layernorm.weight")])?;
+    let post_layernorm = sink.vector(&[name("post_layernorm.weight")])?;
     let downsample = Affine {
-        weight: place
+        weight: sink
             .made(&name("downsample.weight"), out * hidden * area, &|full| channels_last(full, hidden, area))?,
-        bias: place.vector(&[name("downsample.bias")])?,
+        bias: sink.vector(&[name("downsample.bias")])?,
     };
     let merger = |part: &str| name(&format!("merger.{part}"));
     Ok(VisionWeights {
@@ -190,14 +190,14 @@ fn vision(v: &VisionConfig, place: &mut dyn Place) -> Result<VisionWeights, Devi
         blocks,
         post_layernorm,
         downsample,
-        merger_proj: place.matrix(&[merger("proj.weight")])?,
+        merger_proj: sink.matrix(&[merger("proj.weight")])?,
         merger_norm: Affine {
-            weight: place.vector(&[merger("post_projection_norm.weight")])?,
-            bias: place.vector(&[merger("post_projection_norm.bias")])?,
+            weight: sink.vector(&[merger("post_projection_norm.weight")])?,
+            bias: sink.vector(&[merger("post_projection_norm.bias")])?,
         },
-        merger_gate_up: place.matrix(&[merger("gate_proj.weight"), merger("up_proj.weight")])?,
-        merger_down: place.matrix(&[merger("down_proj.weight")])?,
-        rotations: place.table(SIDES * v.head_dim() / 2, &|| vision_rotations(v))?,
+        merger_gate_up: sink.matrix(&[merger("gate_proj.weight"), merger("up_proj.weight")])?,
+        merger_down: sink.matrix(&[merger("down_proj.weight")])?,
+        rotations: sink.table(SIDES * v.head_dim() / 2, &|| vision_rotations(v))?,
         sides: SIDES,
     })
 }
@@ -264,7 +264,7 @@ impl Count {
     }
 }
 
-impl Place for Count {
+impl TensorSink for Count {
     fn matrix(&mut self, names: &[String]) -> Result<DevicePtr, DeviceError> {
         self.add(2 * self.elements(names))
     }
@@ -298,7 +298,7 @@ struct Upload<'a> {
 impl Upload<'_> {
     fn tensor(&self, name: &str) -> Result<Tensor, DeviceError> {
         let shape = self.sizes.get(name).map(Vec::as_slice).unwrap_or_default();
-        self.weights.tensor(name, shape).map_err(|error| DeviceError::unfit(error.to_string()))
+        self.weights.tensor(name, shape).map_err(|error| DeviceError::Unfit(error.to_string()))
     }
 
     /// Puts tensors one after the other from the next aligned address on.
@@ -329,16 +329,16 @@ impl Upload<'_> {
     }
 }
 
-impl Place for Upload<'_> {
+impl TensorSink for Upload<'_> {
     fn matrix(&mut self, names: &[String]) -> Result<DevicePtr, DeviceError> {
-        self.put(names, |place, tensor| match tensor.dtype {
-            Dtype::Bf16 => place.append(tensor.data.as_slice()),
-            _ => place.append(&halves(&tensor.to_f32_vec())),
+        self.put(names, |sink, tensor| match tensor.dtype {
+            Dtype::Bf16 => sink.append(tensor.data.as_slice()),
+            _ => sink.append(&halves(&tensor.to_f32_vec())),
         })
     }
 
     fn vector(&mut self, names: &[String]) -> Result<DevicePtr, DeviceError> {
-        self.put(names, |place, tensor| place.append(&tensor.to_f32_vec()))
+        self.put(names, |sink, tensor| sink.append(&tensor.to_f32_vec()))
     }
 
     fn made(
@@ -347,7 +347,7 @@ impl Place for Upload<'_> {
         _values: usize,
         make: &dyn Fn(&[f32]) -> Vec<f32>,
     ) -> Result<DevicePtr, DeviceError> {
-        self.put(&[name.to_owned()], |place, tensor| place.append(&halves(&make(&tensor.to_f32_vec()))))
+        self.put(&[name.to_owned()], |sink, tensor| sink.append(&halves(&make(&tensor.to_f32_vec()))))
     }
 
     fn table(&mut self, _values: usize, make: &dyn Fn() -> Vec<f32>) -> Result<DevicePtr, DeviceError> {

@@ -8,6 +8,7 @@ use kernels::cuda::emulation;
 use kernels::cuda::fake::Fake;
 
 use super::*;
+use crate::cancel::Cancel;
 use crate::decode::Decode;
 use crate::device::{DeviceModel, Extent, Plan};
 use crate::engine::CheckpointSource;
@@ -51,7 +52,7 @@ fn on_card(folder: &Path, driver: impl Driver + 'static, cache_tokens: usize) ->
         let plan = Plan::new(config, Extent { sequences: 3, cache_tokens, sequence_tokens: cache_tokens });
         let weights = subject.weights(0.0)?;
         let model = DeviceModel::planned(Box::new(driver), config, &weights, subject.end_tokens(), plan)?;
-        Ok(Machine::on(model))
+        Ok(Backend::on(model))
     })
 }
 
@@ -68,7 +69,7 @@ fn every_stage_is_timed_in_turn_on_a_real_sized_request() {
     assert!(facts.random_weights && facts.only_ar.is_none());
     assert_eq!((facts.threads, facts.format_name(), facts.block), (2, "f32", Some(8)));
 
-    let stages = bench.stages(&[picture()], 2, &AtomicBool::new(false)).unwrap();
+    let stages = bench.stages(&[picture()], 2, &Cancel::new()).unwrap();
     // 800 x 300 pixels become 29 x 11 image tokens of four patches; eleven tokens of text go with them.
     let size = RequestSize { width: 800, height: 300, patches: 1276, prompt_tokens: 330 };
     assert_eq!(stages.requests, [size]);
@@ -101,7 +102,7 @@ fn drafting_changes_no_token_of_random_weights_in_any_format() {
         let bench = open_as(folder.path(), weights).unwrap();
         assert_eq!(bench.facts().format_name(), name);
         let ways = [Decode::Ar, Decode::SPEC];
-        let readings = bench.decode(&picture(), &ways, 12, 2, &AtomicBool::new(false)).unwrap();
+        let readings = bench.decode(&picture(), &ways, 12, 2, &Cancel::new()).unwrap();
         let ids = |reading: &Reading| -> Vec<u32> {
             reading.rounds.iter().flat_map(|round| &round.committed).map(|token| token.id).collect()
         };
@@ -137,11 +138,11 @@ fn a_checkpoint_is_measured_on_its_longest_line() {
     assert!(!bench.facts().random_weights);
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples/gravity-sample.pdf");
     let page = Picture::open(&Source::Path(sample), Some(Rect::new(140, 300, 940, 600))).unwrap();
-    let stages = bench.stages(&[page], 1, &AtomicBool::new(false)).unwrap();
+    let stages = bench.stages(&[page], 1, &Cancel::new()).unwrap();
     assert_eq!(stages.requests[0].height, 28, "the line's strip, not the picture");
     assert!(stages.requests[0].width > 400, "{:?}", stages.requests);
     let blank = Picture(RgbImage::from_pixel(300, 100, image::Rgb([255; 3])));
-    let fault = bench.stages(&[blank], 1, &AtomicBool::new(false)).unwrap_err().to_string();
+    let fault = bench.stages(&[blank], 1, &Cancel::new()).unwrap_err().to_string();
     assert_eq!(fault, "the picture of 300 x 100 pixels shows nothing to read, so nothing was measured");
 }
 
@@ -149,7 +150,8 @@ fn a_checkpoint_is_measured_on_its_longest_line() {
 fn a_cancel_stops_before_the_next_forward() {
     let folder = config_only();
     let bench = open(folder.path()).unwrap();
-    let cancel = AtomicBool::new(true);
+    let cancel = Cancel::new();
+    cancel.cancel();
     assert!(matches!(bench.stages(&[picture()], 1000, &cancel), Err(MeasureError::Cancelled)));
     assert!(matches!(bench.decode(&picture(), &[Decode::Ar], 9, 9, &cancel), Err(MeasureError::Cancelled)));
     let ceilings = Ceilings::measure(Device::Cpu, 1, Format::F32, 1000, &cancel);
@@ -170,7 +172,7 @@ fn a_card_runs_the_stages_of_the_processor_and_whole_rounds() {
     if !emulation::AVAILABLE {
         return;
     }
-    let never = AtomicBool::new(false);
+    let never = Cancel::new();
     let (folder, picture) = tiny();
     let card = on_card(&folder, Fake::emulated(GIB), 800).unwrap();
     let facts = card.facts();
@@ -220,7 +222,7 @@ fn rounds_are_timed_side_by_side_as_far_as_there_is_room() {
     if !emulation::AVAILABLE {
         return;
     }
-    let never = AtomicBool::new(false);
+    let never = Cancel::new();
     let requests = |measured: &[Together]| measured.iter().map(|together| together.requests).collect::<Vec<_>>();
     let (folder, small) = tiny();
     let card = on_card(&folder, Fake::emulated(GIB), 800).unwrap();
@@ -236,10 +238,10 @@ fn rounds_are_timed_side_by_side_as_far_as_there_is_room() {
 
 #[test]
 fn what_ails_a_card_is_one_sentence() {
-    let never = AtomicBool::new(false);
+    let never = Cancel::new();
     let (folder, picture) = tiny();
     let options = options(&folder, WeightFormat::Auto);
-    let small = Bench::load(&options, |subject| Machine::card(subject, Device::Cuda(3), Box::new(Fake::new(1 << 20))));
+    let small = Bench::load(&options, |subject| Backend::card(subject, Device::Cuda(3), Box::new(Fake::new(1 << 20))));
     let fault = small.err().unwrap().to_string();
     assert!(fault.starts_with("cuda:3 cannot be used: the card's memory does not suffice: "), "{fault}");
     assert!(fault.ends_with(" needed, 1 MiB free, so nothing was measured"), "{fault}");
@@ -262,7 +264,7 @@ fn a_driver_that_makes_no_graphs_is_told_of() {
     let mut driver = Fake::emulated(GIB);
     driver.refuse_graphs();
     let card = on_card(&folder, driver, 800).unwrap();
-    card.decode(&picture, &[Decode::Ar], 6, 1, &AtomicBool::new(false)).unwrap();
+    card.decode(&picture, &[Decode::Ar], 6, 1, &Cancel::new()).unwrap();
     let reason = card.why_no_graphs().unwrap();
     assert_eq!(reason, "the CUDA driver could not end a graph: operation not supported");
 }

@@ -3,15 +3,15 @@
 //! A checkpoint is measured on real requests. A folder with only a configuration is measured with random weights of its
 //! sizes: times are those of a checkpoint of this size, texts and acceptance mean nothing.
 
+mod backend;
 mod ceiling;
-mod machine;
 mod stages;
 mod subject;
 mod together;
 mod work;
 
+pub use backend::Card;
 pub use ceiling::Ceilings;
-pub use machine::Card;
 pub use stages::{RequestSize, Sample, Stages};
 pub use together::Together;
 pub use work::{Work, decoder, vision};
@@ -19,13 +19,13 @@ pub use work::{Work, decoder, vision};
 /// Number format in which products see weights.
 pub use kernels::Format;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use image::RgbImage;
 use kernels::cuda;
 use kernels::cuda::driver::DriverError;
 
+use crate::cancel::{Cancel, Cancelled};
 use crate::checkpoint::CheckpointError;
 use crate::decode::{Decode, Drafter, Limits, Stop, TargetError, decode};
 use crate::device::{Device, DeviceError};
@@ -35,7 +35,7 @@ use crate::job::Source;
 use crate::model::image_processor::{ImageError, ImageProcessor, Patches};
 use crate::page::{Reading, Status, Timings};
 use crate::region::{Rect, Task};
-use machine::Machine;
+use backend::Backend;
 use subject::Subject;
 
 /// Why nothing was measured; displays as one sentence.
@@ -57,7 +57,7 @@ pub enum MeasureError {
     },
     /// A picture does not fit the card, or the card failed.
     #[error(transparent)]
-    Card(#[from] DeviceError),
+    Card(DeviceError),
     /// The card's driver failed.
     #[error(transparent)]
     Driver(#[from] DriverError),
@@ -69,7 +69,7 @@ pub enum MeasureError {
     Image(#[from] ImageError),
     /// A forward failed.
     #[error(transparent)]
-    Forward(#[from] TargetError),
+    Forward(TargetError),
     /// There is no text to ask about.
     #[error("the picture of {width} x {height} pixels shows nothing to read, so nothing was measured")]
     Blank {
@@ -81,6 +81,24 @@ pub enum MeasureError {
     /// The caller asked to stop.
     #[error("the measurement was cancelled")]
     Cancelled,
+}
+
+impl From<Cancelled> for MeasureError {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+impl From<DeviceError> for MeasureError {
+    fn from(error: DeviceError) -> Self {
+        if error == DeviceError::Cancelled { Self::Cancelled } else { Self::Card(error) }
+    }
+}
+
+impl From<TargetError> for MeasureError {
+    fn from(error: TargetError) -> Self {
+        if error == TargetError::Cancelled { Self::Cancelled } else { Self::Forward(error) }
+    }
 }
 
 /// A picture to measure with.
@@ -146,7 +164,7 @@ pub struct Bench {
     facts: Facts,
     subject: Subject,
     processor: ImageProcessor,
-    machine: Machine,
+    backend: Backend,
     drafter: Option<Drafter>,
     pool: rayon::ThreadPool,
 }
@@ -166,39 +184,39 @@ impl Bench {
     /// A checkpoint or a card that cannot be used; the processor does not stand in for a card.
     pub fn open(options: &EngineOptions) -> Result<Self, MeasureError> {
         match options.device {
-            Device::Cpu => Self::load(options, |subject| Machine::processor(subject, options.weights)),
+            Device::Cpu => Self::load(options, |subject| Backend::processor(subject, options.weights)),
             Device::Cuda(ordinal) => {
                 let driver = cuda::open(ordinal).map_err(|error| unusable(options.device, error.into()))?;
-                Self::load(options, |subject| Machine::card(subject, options.device, driver))
+                Self::load(options, |subject| Backend::card(subject, options.device, driver))
             }
         }
     }
 
     fn load(
         options: &EngineOptions,
-        onto_machine: impl FnOnce(&Subject) -> Result<Machine, MeasureError> + Send,
+        onto_backend: impl FnOnce(&Subject) -> Result<Backend, MeasureError> + Send,
     ) -> Result<Self, MeasureError> {
         kernels::memory::limit_heaps();
         let pool = thread_pool(options.threads)?;
         let start = Instant::now();
         let subject = Subject::open(&options.checkpoint)?;
-        let machine = pool.install(|| onto_machine(&subject))?;
-        let drafter = machine.drafter(&subject);
+        let backend = pool.install(|| onto_backend(&subject))?;
+        let drafter = backend.drafter(&subject);
         let facts = Facts {
             checkpoint: subject.name().to_owned(),
             random_weights: matches!(subject, Subject::Synthetic(_)),
             only_ar: subject.only_ar(),
             block: drafter.map(|drafter| drafter.block),
-            kernel: machine.kernel(),
+            kernel: backend.kernel(),
             threads: pool.current_num_threads(),
-            format: machine.format(),
-            bytes_per_weight: machine.bytes_per_weight(subject.config()),
-            weight_bytes: machine.weight_bytes(&subject),
+            format: backend.format(),
+            bytes_per_weight: backend.bytes_per_weight(subject.config()),
+            weight_bytes: backend.weight_bytes(&subject),
             load_seconds: start.elapsed().as_secs_f64(),
-            card: machine.as_card(),
+            card: backend.as_card(),
         };
         let processor = ImageProcessor::new(subject.processor().clone());
-        Ok(Self { facts, processor, subject, machine, drafter, pool })
+        Ok(Self { facts, processor, subject, backend, drafter, pool })
     }
 
     /// What is measured.
@@ -208,14 +226,14 @@ impl Bench {
 
     /// Times each stage `runs` times, after a warm-up, on one request of each picture: the whole picture, or the longest
     /// line of it for a checkpoint that reads lines. The stages take turns, so that a busy machine slows all alike.
-    pub fn stages(&self, pictures: &[Picture], runs: u32, cancel: &AtomicBool) -> Result<Stages, MeasureError> {
+    pub fn stages(&self, pictures: &[Picture], runs: u32, cancel: &Cancel) -> Result<Stages, MeasureError> {
         let requests: Vec<Prepared> = pictures.iter().map(|picture| self.prepare(picture)).collect::<Result<_, _>>()?;
         let config = self.subject.config();
         self.pool.install(|| {
             let mut stages = Stages::default();
             for run in 0..=runs {
                 for request in &requests {
-                    stages::run(&self.machine, config, request, self.drafter, cancel, &mut stages)?;
+                    stages::run(&self.backend, config, request, self.drafter, cancel, &mut stages)?;
                 }
                 if run == 0 {
                     stages =
@@ -228,22 +246,17 @@ impl Bench {
 
     /// Times rounds of 1, 2, 4, ... equal requests side by side, as many as the card has room for, `runs` times after a
     /// warm-up. Nothing where the checkpoint does not draft, nor on the processor, which reads its requests one by one.
-    pub fn side_by_side(
-        &self,
-        picture: &Picture,
-        runs: u32,
-        cancel: &AtomicBool,
-    ) -> Result<Vec<Together>, MeasureError> {
-        let (Some(drafter), Machine::Card(card)) = (self.drafter, &self.machine) else { return Ok(Vec::new()) };
+    pub fn side_by_side(&self, picture: &Picture, runs: u32, cancel: &Cancel) -> Result<Vec<Together>, MeasureError> {
+        let (Some(drafter), Backend::Card(card)) = (self.drafter, &self.backend) else { return Ok(Vec::new()) };
         let request = self.prepare(picture)?;
-        let image = self.machine.encode_image(&request.patches)?;
+        let image = self.backend.encode_image(&request.patches, cancel)?;
         let most = card.side_by_side(request.prompt.len(), together::tokens(drafter));
         let doubled = std::iter::successors(Some(1), |requests| Some(2 * requests));
         let measured = doubled.take_while(|&requests| requests <= most).map(|requests| {
             let mut round_ms = Vec::new();
             for run in 0..=runs {
-                go_on(cancel)?;
-                let ms = together::run(&self.machine, &request, &image, drafter, requests)?;
+                cancel.check()?;
+                let ms = together::run(&self.backend, &request, &image, drafter, requests, cancel)?;
                 if run > 0 {
                     round_ms.push(ms);
                 }
@@ -255,7 +268,7 @@ impl Bench {
 
     /// Why each kernel was started by itself, in a card's words; `None` where graphs were made, and on the processor.
     pub fn why_no_graphs(&self) -> Option<String> {
-        self.machine.why_no_graphs()
+        self.backend.why_no_graphs()
     }
 
     /// Decodes one request, up to `max_tokens` tokens, `runs` times in each of the `ways`; a list of readings for each
@@ -266,21 +279,21 @@ impl Bench {
         ways: &[Decode],
         max_tokens: usize,
         runs: u32,
-        cancel: &AtomicBool,
+        cancel: &Cancel,
     ) -> Result<Vec<Vec<Reading>>, MeasureError> {
         let request = self.prepare(picture)?;
         self.pool.install(|| {
-            go_on(cancel)?;
+            cancel.check()?;
             let start = Instant::now();
-            let image = self.machine.encode_image(&request.patches)?;
+            let image = self.backend.encode_image(&request.patches, cancel)?;
             let vision_ms = milliseconds(start);
             let mut readings: Vec<Vec<Reading>> = ways.iter().map(|_| Vec::new()).collect();
             for _ in 0..runs {
                 for (readings, &way) in readings.iter_mut().zip(ways) {
                     let limits = Limits { max_tokens, end_tokens: self.subject.end_tokens(), cancel };
-                    let mut session = self.machine.session(&request.prompt, &image, max_tokens)?;
+                    let mut session = self.backend.session(&request.prompt, &image, max_tokens, cancel)?;
                     let decoded = decode(session.as_mut(), way, self.drafter, None, &limits, &mut ())?;
-                    go_on(cancel)?;
+                    cancel.check()?;
                     let total = |ms: fn(&crate::decode::Round) -> f64| decoded.rounds.iter().map(ms).sum();
                     readings.push(Reading {
                         bounds: Rect::new(0, 0, request.size.width, request.size.height),
@@ -304,7 +317,7 @@ impl Bench {
 
     fn prepare(&self, picture: &Picture) -> Result<Prepared, MeasureError> {
         let Picture(page) = picture;
-        let longest = self.subject.requests(page).into_iter().max_by_key(|image| image.width());
+        let longest = self.pool.install(|| self.subject.requests(page).into_iter().max_by_key(|image| image.width()));
         let image = longest.ok_or(MeasureError::Blank { width: page.width(), height: page.height() })?;
         let patches = self.pool.install(|| self.processor.process(&image))?;
         let prompt = self.subject.prompt(patches.tokens(self.processor.config().merge_size))?;
@@ -320,11 +333,6 @@ impl Bench {
 
 fn unusable(device: Device, reason: DeviceError) -> MeasureError {
     MeasureError::Unusable { device, reason }
-}
-
-/// Asked before every forward.
-fn go_on(cancel: &AtomicBool) -> Result<(), MeasureError> {
-    if cancel.load(Ordering::Relaxed) { Err(MeasureError::Cancelled) } else { Ok(()) }
 }
 
 fn milliseconds(start: Instant) -> f64 {

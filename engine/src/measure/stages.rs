@@ -1,12 +1,12 @@
 //! The stages of one request: vision, prefill, then after the prompt an AR forward, a draft and a verify forward; and
-//! tokens and rounds as decoding waits for them where the machine does them by itself, one ahead.
+//! tokens and rounds as decoding waits for them where a card does them by itself, one ahead.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use super::machine::Machine;
+use super::backend::Backend;
 use super::work::{self, Work};
-use super::{MeasureError, Prepared, go_on, milliseconds};
+use super::{MeasureError, Prepared, milliseconds};
+use crate::cancel::Cancel;
 use crate::checkpoint::ModelConfig;
 use crate::decode::{Drafter, Fused, Mask, Target, TargetError};
 
@@ -50,7 +50,7 @@ pub struct Stages {
     pub draft: Vec<Sample>,
     /// A verify forward, `[a0, d_1 ..= d_B]`.
     pub verify: Vec<Sample>,
-    /// A token as decoding waits for it, where the machine works ahead of what it is asked for.
+    /// A token as decoding waits for it, where a card works ahead of what it is asked for.
     pub token: Vec<Sample>,
     /// A round as decoding waits for it: draft, verification and acceptance in one. None where rounds are made of forwards.
     pub round: Vec<Sample>,
@@ -62,22 +62,22 @@ pub struct Stages {
 
 /// Runs every stage of a request and adds its times.
 pub(super) fn run(
-    machine: &Machine,
+    backend: &Backend,
     config: &ModelConfig,
     request: &Prepared,
     drafter: Option<Drafter>,
-    cancel: &AtomicBool,
+    cancel: &Cancel,
     stages: &mut Stages,
 ) -> Result<(), MeasureError> {
-    go_on(cancel)?;
+    cancel.check()?;
     let start = Instant::now();
-    let image = machine.encode_image(&request.patches)?;
+    let image = backend.encode_image(&request.patches, cancel)?;
     stages.vision.push(Sample { ms: milliseconds(start), work: work::vision(&config.vision, request.size.patches) });
 
-    go_on(cancel)?;
+    cancel.check()?;
     let past = request.prompt.len();
     let steps = (STEPS + 1) * drafter.map_or(1, |drafter| drafter.block + 2);
-    let mut session = machine.session(&request.prompt, &image, steps)?;
+    let mut session = backend.session(&request.prompt, &image, steps, cancel)?;
     let start = Instant::now();
     let first = session.prefill()?.id;
     stages.prefill.push(Sample { ms: milliseconds(start), work: work::decoder(config, past, 0, Mask::Causal, 1) });
@@ -85,7 +85,7 @@ pub(super) fn run(
     let mut peaks = Vec::new();
     for _ in 0..STEPS {
         let mut forward = |window: &[u32], mask: Mask, samples: &mut Vec<Sample>| -> Result<Vec<u32>, MeasureError> {
-            go_on(cancel)?;
+            cancel.check()?;
             let start = Instant::now();
             session.forward(window, mask, &mut peaks)?;
             let ms = milliseconds(start);
@@ -120,18 +120,18 @@ pub(super) fn run(
     })
 }
 
-/// Decodes on, step by step, where the machine takes such steps by itself, one ahead. `step` gives what it did and the next
+/// Decodes on, step by step, where a card takes such steps by itself, one ahead. `step` gives what it did and the next
 /// boundary token; `note` hears of it with its milliseconds and the tokens that were in the cache.
 fn ahead<T>(
     session: &mut dyn Target,
     first: u32,
-    cancel: &AtomicBool,
+    cancel: &Cancel,
     step: impl Fn(&mut dyn Target, u32) -> Result<Option<(T, u32)>, TargetError>,
     mut note: impl FnMut(T, f64, usize),
 ) -> Result<(), MeasureError> {
     let (past, mut boundary) = (session.cached(), first);
     for at in 0..=STEPS {
-        go_on(cancel)?;
+        cancel.check()?;
         let cached = session.cached();
         let start = Instant::now();
         let Some((done, next)) = step(session, boundary)? else { return Ok(()) };

@@ -3,8 +3,9 @@
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use super::machine::{Machine, Session};
+use super::backend::{Backend, Session};
 use super::{MeasureError, Prepared, stages};
+use crate::cancel::Cancel;
 use crate::decode::{Drafter, TargetError};
 use crate::model::ImageFeatures;
 
@@ -27,14 +28,15 @@ pub struct Together {
 
 /// Milliseconds of a round when so many equal requests decode side by side.
 pub(super) fn run(
-    machine: &Machine,
+    backend: &Backend,
     request: &Prepared,
     image: &ImageFeatures,
     drafter: Drafter,
     requests: usize,
+    cancel: &Cancel,
 ) -> Result<f64, MeasureError> {
     let sessions = (0..requests).map(|_| {
-        let mut session = machine.session(&request.prompt, image, tokens(drafter))?;
+        let mut session = backend.session(&request.prompt, image, tokens(drafter), cancel)?;
         let first = session.prefill()?.id;
         Ok((session, first))
     });
@@ -53,7 +55,7 @@ pub(super) fn run(
     };
     let spent = std::thread::scope(|scope| {
         let threads: Vec<_> = sessions.into_iter().map(|session| scope.spawn(|| rounds(session))).collect();
-        let stopped = |_| Err(TargetError::new("an internal error stopped the measurement"));
+        let stopped = |_| Err(TargetError::failed("an internal error stopped the measurement"));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(stopped)).collect::<Result<Vec<_>, _>>()
     })?;
     let longest = spent.into_iter().max().unwrap_or_default();

@@ -5,13 +5,13 @@
 #![expect(clippy::print_stderr, reason = "tells what was skipped and how close the engine came")]
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use kernels::{Format, Kernel};
 
 use super::Model;
 use super::image_processor::ImageProcessor;
 use super::model_tests::{Golden, json, numbers};
+use crate::cancel::Cancel;
 use crate::checkpoint::Checkpoint;
 use crate::decode::{Decode, Limits, Mask, Target, decode};
 use crate::region::Task;
@@ -41,7 +41,7 @@ fn fresh_checkpoints_agree_with_the_reference() {
 }
 
 /// One case on one kernel in one number format.
-fn agrees(checkpoint: &Checkpoint, case: &Path, kernel: Kernel, format: Format) {
+fn agrees(checkpoint: &Checkpoint, case: &Path, kernel: Kernel<'static>, format: Format) {
     let (info, golden) = (json(&case.join("case.json")), Golden::read(case));
     let name = format!("{} {} {format:?}", info["model"].as_str().unwrap(), kernel.name());
     let model = Model::load(checkpoint, kernel, format).unwrap();
@@ -59,15 +59,18 @@ fn agrees(checkpoint: &Checkpoint, case: &Path, kernel: Kernel, format: Format) 
         count += got.len();
     };
 
+    let never = Cancel::new();
     let picture = image::open(case.join("resized.png")).unwrap().to_rgb8();
-    let image = model.encode_image(&ImageProcessor::new(checkpoint.processor.clone()).process(&picture).unwrap());
+    let image = model
+        .encode_image(&ImageProcessor::new(checkpoint.processor.clone()).process(&picture).unwrap(), &never)
+        .unwrap();
     check("pooler_output", &image.rows, golden.get("pooler_output"));
     let prompt = checkpoint.prompt(Task::Text, image.grid[0] * image.grid[1]).unwrap();
     assert_eq!(prompt, golden.ids("prompt_ids"), "{name}: prompt");
 
     let vocab = checkpoint.config.text.vocab_size;
     let greedy = golden.ids("greedy_ids");
-    let mut session = model.session(&prompt, &image);
+    let mut session = model.session(&prompt, &image, &never);
     session.keep_logits(true);
     let mut peaks = vec![session.prefill().unwrap()];
     for (step, (&id, want)) in greedy.iter().zip(golden.get("greedy_logits").chunks_exact(vocab)).enumerate() {
@@ -105,9 +108,9 @@ fn agrees(checkpoint: &Checkpoint, case: &Path, kernel: Kernel, format: Format) 
     );
 
     let ends = [];
-    let limits = Limits { max_tokens: 60, end_tokens: &ends, cancel: &AtomicBool::new(false) };
+    let limits = Limits { max_tokens: 60, end_tokens: &ends, cancel: &never };
     let run = |mode| {
-        let mut session = model.session(&prompt, &image);
+        let mut session = model.session(&prompt, &image, &never);
         decode(&mut session, mode, checkpoint.drafter(), None, &limits, &mut ()).unwrap().tokens
     };
     assert_eq!(run(Decode::Ar), run(Decode::SPEC), "{name}: spec equals ar");

@@ -11,7 +11,7 @@ use crate::checkpoint::CheckpointError;
 #[derive(Clone, Copy)]
 pub(crate) struct Loader<'a> {
     pub(crate) weights: &'a Weights,
-    pub(crate) kernel: &'a Kernel,
+    pub(crate) kernel: &'a Kernel<'static>,
     pub(crate) format: Format,
     /// Whether matrices are packed once, which takes a copy of them.
     pub(crate) pack: bool,

@@ -19,6 +19,7 @@ pub(crate) use vision::sum_frames;
 
 use kernels::{Format, Kernel};
 
+use crate::cancel::{Cancel, Cancelled};
 use crate::checkpoint::{Checkpoint, CheckpointError, ModelConfig, Weights};
 use crate::model::image_processor::Patches;
 use linear::Loader;
@@ -28,12 +29,13 @@ use vision::VisionTower;
 /// Models of at most so many weights stay in the caches: a packed copy of them pays, and costs little.
 const PACKED_WEIGHTS: u64 = 16 << 20;
 
-/// Hears intermediate results, `[rows, width]` row by row, by the names of the reference fixtures. For parity tests.
+/// Hears intermediate results, `[rows, width]` row by row, by the names of the reference fixtures, `block` and
+/// `layer` for those after the first. For tests.
 pub type Probe<'a> = &'a mut dyn FnMut(&str, &[f32]);
 
 /// A loaded model: weights and the kernels they run on. Shared by all its sessions.
 pub struct Model {
-    kernel: Kernel,
+    kernel: Kernel<'static>,
     config: ModelConfig,
     vision: VisionTower,
     text: TextDecoder,
@@ -43,7 +45,7 @@ impl Model {
     /// Takes the weights of a checkpoint. In [`Format::Bf16`] and [`Format::F32`] they stay where and as they are stored;
     /// a matrix that is not stored in bf16 is computed with in f32. [`Format::Int8`] quantises a copy, and
     /// the matrices of a small model are packed once.
-    pub fn load(checkpoint: &Checkpoint, kernel: Kernel, format: Format) -> Result<Self, CheckpointError> {
+    pub fn load(checkpoint: &Checkpoint, kernel: Kernel<'static>, format: Format) -> Result<Self, CheckpointError> {
         Self::from_weights(&checkpoint.config, &checkpoint.weights, kernel, format)
     }
 
@@ -51,7 +53,7 @@ impl Model {
     pub fn from_weights(
         config: &ModelConfig,
         weights: &Weights,
-        kernel: Kernel,
+        kernel: Kernel<'static>,
         format: Format,
     ) -> Result<Self, CheckpointError> {
         let pack = config.weight_count() <= PACKED_WEIGHTS;
@@ -70,25 +72,38 @@ impl Model {
     }
 
     /// The kernels it runs on.
-    pub fn kernel(&self) -> Kernel {
+    pub fn kernel(&self) -> Kernel<'static> {
         self.kernel
     }
 
     /// Runs the vision tower and the merger: one row of the text decoder's width for each image token.
-    pub fn encode_image(&self, patches: &Patches) -> ImageFeatures {
-        self.encode_image_probed(patches, &mut |_, _| {})
+    ///
+    /// # Errors
+    /// When it was cancelled, soon after it was: large products leave off on the way.
+    pub fn encode_image(&self, patches: &Patches, cancel: &Cancel) -> Result<ImageFeatures, Cancelled> {
+        self.encode_image_probed(patches, cancel, &mut |_, _| {})
     }
 
     /// As [`Model::encode_image`], telling intermediate results.
-    pub fn encode_image_probed(&self, patches: &Patches, probe: Probe<'_>) -> ImageFeatures {
-        self.vision.encode(&self.kernel, patches, probe)
+    pub fn encode_image_probed(
+        &self,
+        patches: &Patches,
+        cancel: &Cancel,
+        probe: Probe<'_>,
+    ) -> Result<ImageFeatures, Cancelled> {
+        self.vision.encode(&self.kernel.until(cancel.flag()), patches, probe)
     }
 
     /// Starts a request: prompt ids whose image placeholders are replaced by `image` in order. Prefill is the session's
-    /// first forward.
-    pub fn session(&self, prompt: &[u32], image: &ImageFeatures) -> Session<'_> {
-        Session::new(self, prompt, image)
+    /// first forward. A forward ends soon after a cancel, and the session is of no more use then.
+    pub fn session(&self, prompt: &[u32], image: &ImageFeatures, cancel: &Cancel) -> Session<'_> {
+        Session::new(self, prompt, image, cancel)
     }
+}
+
+/// Ends a forward whose results are no longer wanted: what the kernel computed last may be void.
+fn go_on(kernel: &Kernel) -> Result<(), Cancelled> {
+    if kernel.is_stopped() { Err(Cancelled) } else { Ok(()) }
 }
 
 #[cfg(test)]

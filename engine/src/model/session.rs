@@ -6,11 +6,13 @@ use super::rope::prompt_positions;
 use super::text::{Window, Workspace};
 use super::vision::ImageFeatures;
 use super::{Model, Probe};
+use crate::cancel::Cancel;
 use crate::decode::{Mask, Peak, Target, TargetError};
 
 /// One request. Sessions of one model may run side by side on several threads.
 pub struct Session<'m> {
     model: &'m Model,
+    cancel: Cancel,
     cache: Vec<KeyValues>,
     /// Tokens in the cache.
     cached: usize,
@@ -28,7 +30,7 @@ pub struct Session<'m> {
 }
 
 impl<'m> Session<'m> {
-    pub(super) fn new(model: &'m Model, prompt: &[u32], image: &ImageFeatures) -> Self {
+    pub(super) fn new(model: &'m Model, prompt: &[u32], image: &ImageFeatures, cancel: &Cancel) -> Self {
         let token = model.config.image_token_id;
         let (positions, next_position) = prompt_positions(prompt, token, image.grid);
         let hidden = model.config.text.hidden_size;
@@ -40,6 +42,7 @@ impl<'m> Session<'m> {
         }
         Self {
             model,
+            cancel: cancel.clone(),
             cache: model.text.cache(&model.kernel),
             cached: 0,
             prompt: rows,
@@ -55,23 +58,34 @@ impl<'m> Session<'m> {
     /// As [`Target::prefill`], telling intermediate results.
     pub fn prefill_probed(&mut self, probe: Probe<'_>) -> Result<Peak, TargetError> {
         if self.positions.is_empty() {
-            return Err(TargetError::new("the checkpoint's chat template gives an empty prompt"));
+            return Err(TargetError::failed("the checkpoint's chat template gives an empty prompt"));
         }
         self.truncate(0);
         probe("inputs_embeds", &self.prompt);
         self.work.hidden.clone_from(&self.prompt);
-        let window = Window { positions: &self.positions, past: 0, mask: Mask::Causal };
-        self.model.text.forward(&self.model.kernel, window, &mut self.cache, &mut self.work, probe);
-        self.cached = self.positions.len();
+        let positions = std::mem::take(&mut self.positions);
         let mut peaks = Vec::new();
-        self.peaks(self.cached - 1, &mut peaks, probe);
-        Ok(peaks[0])
+        let done = self.run(&positions, Mask::Causal, positions.len() - 1, &mut peaks, probe);
+        self.positions = positions;
+        done.map(|()| peaks[0])
     }
 
-    /// The arg-max of the latest forward's rows from `first` on.
-    fn peaks(&mut self, first: usize, peaks: &mut Vec<Peak>, probe: Probe<'_>) {
+    /// Runs the embedded rows at these positions, and finds the arg-max of those from `first` on.
+    fn run(
+        &mut self,
+        positions: &[[u32; 3]],
+        mask: Mask,
+        first: usize,
+        peaks: &mut Vec<Peak>,
+        probe: Probe<'_>,
+    ) -> Result<(), TargetError> {
+        let (text, kernel) = (&self.model.text, &self.model.kernel.until(self.cancel.flag()));
+        let window = Window { positions, past: self.cached, mask };
+        text.forward(kernel, window, &mut self.cache, &mut self.work, probe)?;
         let logits = self.keep_logits.then_some(&mut self.logits);
-        self.model.text.peaks(&self.model.kernel, &mut self.work, first, logits, peaks, probe);
+        text.peaks(kernel, &mut self.work, first, logits, peaks, probe)?;
+        self.cached += positions.len();
+        Ok(())
     }
 }
 
@@ -82,15 +96,13 @@ impl Target for Session<'_> {
 
     fn forward(&mut self, window: &[u32], mask: Mask, peaks: &mut Vec<Peak>) -> Result<(), TargetError> {
         let start = self.next_position + self.cached.saturating_sub(self.positions.len()) as u32;
-        self.window.clear();
-        self.window.extend((start..).take(window.len()).map(|p| [p; 3]));
+        let mut positions = std::mem::take(&mut self.window);
+        positions.clear();
+        positions.extend((start..).take(window.len()).map(|p| [p; 3]));
         self.model.text.embed(window, &mut self.work.hidden);
-        let probe: Probe<'_> = &mut |_, _| {};
-        let at = Window { positions: &self.window, past: self.cached, mask };
-        self.model.text.forward(&self.model.kernel, at, &mut self.cache, &mut self.work, probe);
-        self.cached += window.len();
-        self.peaks(0, peaks, probe);
-        Ok(())
+        let done = self.run(&positions, mask, 0, peaks, &mut |_, _| {});
+        self.window = positions;
+        done
     }
 
     fn cached(&self) -> usize {

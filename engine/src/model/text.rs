@@ -5,7 +5,8 @@ use kernels::{Attention, Format, Kernel, KeyValues, Matrix, Operand};
 
 use super::linear::{Loader, gather};
 use super::rope::{MRope, Tables};
-use super::{ModelConfig, Probe};
+use super::{ModelConfig, Probe, go_on};
+use crate::cancel::Cancelled;
 use crate::checkpoint::{CheckpointError, TextConfig};
 use crate::decode::{Mask, Peak};
 
@@ -114,7 +115,8 @@ impl TextDecoder {
         self.layers.iter().map(of).sum::<usize>() + self.lm_head.size()
     }
 
-    /// Runs the embedded rows in `work.hidden` through all layers, appending their keys and values to a cache.
+    /// Runs the embedded rows in `work.hidden` through all layers, appending their keys and values to a cache. When it is
+    /// cancelled, only the first layers have them.
     pub(crate) fn forward(
         &self,
         kernel: &Kernel,
@@ -122,7 +124,7 @@ impl TextDecoder {
         cache: &mut [KeyValues],
         work: &mut Workspace,
         probe: Probe<'_>,
-    ) {
+    ) -> Result<(), Cancelled> {
         let Window { positions, past, mask } = window;
         let (rows, eps) = (positions.len(), self.config.rms_norm_eps as f32);
         self.rope.tables(positions, &mut work.tables);
@@ -131,17 +133,17 @@ impl TextDecoder {
         work.visible.clear();
         work.visible.extend((0..rows).map(|row| mask.visible(past, rows, row)));
         for (n, (layer, cache)) in self.layers.iter().zip(cache).enumerate() {
-            layer.attention(&self.config, kernel, work, cache);
+            layer.attention(&self.config, kernel, work, cache)?;
             if n == 0 {
                 probe("layer0_attn", &work.out);
             }
             kernel.add_normed(&mut work.hidden, &work.out, &layer.post_self_attn_layernorm, eps);
-            layer.mlp(kernel, work, eps);
+            layer.mlp(kernel, work, eps)?;
             kernel.add_normed(&mut work.hidden, &work.out, &layer.post_mlp_layernorm, eps);
-            if n == 0 {
-                probe("layer0", &work.hidden);
-            }
+            probe(if n == 0 { "layer0" } else { "layer" }, &work.hidden);
+            go_on(kernel)?;
         }
+        Ok(())
     }
 
     /// The arg-max over the vocabulary of the hidden rows from `first` on, through the final norm, into `peaks`; their
@@ -154,7 +156,7 @@ impl TextDecoder {
         logits: Option<&mut Vec<f32>>,
         peaks: &mut Vec<Peak>,
         probe: Probe<'_>,
-    ) {
+    ) -> Result<(), Cancelled> {
         let hidden = &work.hidden[first * self.config.hidden_size..];
         work.out.resize(hidden.len(), 0.0);
         kernel.rms_norm(hidden, &self.norm, self.config.rms_norm_eps as f32, &mut work.out);
@@ -168,12 +170,19 @@ impl TextDecoder {
         kernel.peaks(&work.x, &self.lm_head, logits, |peak| {
             peaks.push(Peak { id: peak.index, probability: peak.probability });
         });
+        go_on(kernel)
     }
 }
 
 impl Layer {
     /// `hidden` through the first norm, attention and its projection, into `out`.
-    fn attention(&self, config: &TextConfig, kernel: &Kernel, work: &mut Workspace, cache: &mut KeyValues) {
+    fn attention(
+        &self,
+        config: &TextConfig,
+        kernel: &Kernel,
+        work: &mut Workspace,
+        cache: &mut KeyValues,
+    ) -> Result<(), Cancelled> {
         let TextConfig { head_dim, num_attention_heads: heads, num_key_value_heads: kv_heads, .. } = *config;
         let rows = work.visible.len();
         let (q, kv) = (heads * head_dim, kv_heads * head_dim);
@@ -182,6 +191,7 @@ impl Layer {
         norm(kernel, &mut work.x, self.qkv_proj.format(), &work.hidden, normed, config.rms_norm_eps as f32);
         work.qkv.resize(rows * width, 0.0);
         kernel.product(&work.x, &self.qkv_proj, &mut work.qkv);
+        go_on(kernel)?;
 
         let (qkv, tables) = (&work.qkv, &work.tables);
         let rotated = |row: usize, column: usize, out: &mut [f32]| {
@@ -200,17 +210,20 @@ impl Layer {
         work.out.resize(rows * q, 0.0);
         let (queries, visible, scale) = (&work.queries, &work.visible, (head_dim as f32).powf(-0.5));
         kernel.attention(&Attention { queries, cache, visible, heads, scale }, &mut work.out);
+        go_on(kernel)?;
         work.x.copy(kernel, self.o_proj.format(), q, &work.out);
         work.out.resize(rows * self.o_proj.outputs(), 0.0);
         kernel.product(&work.x, &self.o_proj, &mut work.out);
+        go_on(kernel)
     }
 
     /// `hidden` through the norm before the MLP and the MLP, into `out`.
-    fn mlp(&self, kernel: &Kernel, work: &mut Workspace, eps: f32) {
+    fn mlp(&self, kernel: &Kernel, work: &mut Workspace, eps: f32) -> Result<(), Cancelled> {
         norm(kernel, &mut work.x, self.gate_up_proj.format(), &work.hidden, &self.post_attention_layernorm, eps);
         let (gated, down) = (&mut work.queries, &self.down_proj);
         kernel.product_gated(&work.x, &self.gate_up_proj, down.format(), gated, &mut work.spare);
         kernel.product(gated, down, &mut work.out);
+        go_on(kernel)
     }
 }
 

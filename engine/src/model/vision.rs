@@ -3,11 +3,12 @@
 use kernels::memory::Tensor;
 use kernels::{Attention, Kernel, KeyValues, Matrix, Operand};
 
-use super::Probe;
 use super::image_processor::Patches;
 use super::linear::Loader;
 use super::rope::{Tables, axial_tables};
 use super::text::norm;
+use super::{Probe, go_on};
+use crate::cancel::Cancelled;
 use crate::checkpoint::{CheckpointError, VisionConfig};
 
 /// Image tokens in the text decoder's width.
@@ -110,7 +111,12 @@ impl VisionTower {
         })
     }
 
-    pub(crate) fn encode(&self, kernel: &Kernel, patches: &Patches, probe: Probe<'_>) -> ImageFeatures {
+    pub(crate) fn encode(
+        &self,
+        kernel: &Kernel,
+        patches: &Patches,
+        probe: Probe<'_>,
+    ) -> Result<ImageFeatures, Cancelled> {
         let v = &self.config;
         let eps = v.rms_norm_eps as f32;
         let merge = v.spatial_merge_size;
@@ -120,11 +126,11 @@ impl VisionTower {
         let mut work = Workspace {
             hidden: vec![0.0; rows * v.hidden_size],
             x: Operand::default(),
-            qkv: Vec::new(),
+            qkv: vec![0.0; rows * 3 * v.hidden_size],
             queries: Operand::default(),
             keys: Operand::default(),
             cache: KeyValues::new(kernel, format, v.num_heads, v.head_dim()),
-            attention: Vec::new(),
+            attention: vec![0.0; rows * v.hidden_size],
             gated: Operand::default(),
             spare: Vec::new(),
             visible: vec![rows; rows],
@@ -134,13 +140,13 @@ impl VisionTower {
         probe("vision_sin", &work.tables.sin);
         work.x.copy(kernel, self.patch_embed.format(), self.patch_embed.inner(), &patches.values);
         kernel.product(&work.x, &self.patch_embed, &mut work.hidden);
+        go_on(kernel)?;
         probe("patch_embed", &work.hidden);
         for (n, block) in self.blocks.iter().enumerate() {
-            block.attention(v, kernel, &mut work);
-            block.mlp(kernel, &mut work, eps);
-            if n == 0 {
-                probe("block0", &work.hidden);
-            }
+            block.attention(v, kernel, &mut work)?;
+            block.mlp(kernel, &mut work, eps)?;
+            probe(if n == 0 { "block0" } else { "block" }, &work.hidden);
+            go_on(kernel)?;
         }
         let mut normed = vec![0.0; work.hidden.len()];
         kernel.rms_norm(&work.hidden, &self.post_layernorm, eps, &mut normed);
@@ -155,10 +161,11 @@ impl VisionTower {
         });
         let mut merged = vec![0.0; rows / window * v.out_hidden_size];
         kernel.product(&work.x, &self.downsample, &mut merged);
+        go_on(kernel)?;
         probe("downsample", &merged);
-        self.merger.apply(kernel, &mut work, &mut merged, probe);
+        self.merger.apply(kernel, &mut work, &mut merged, probe)?;
         probe("pooler_output", &merged);
-        ImageFeatures { grid: patches.grid.map(|n| n / merge), rows: merged }
+        Ok(ImageFeatures { grid: patches.grid.map(|n| n / merge), rows: merged })
     }
 }
 
@@ -184,12 +191,12 @@ fn patch_embed(v: &VisionConfig, loader: Loader<'_>) -> Result<Matrix, Checkpoin
 }
 
 impl Block {
-    fn attention(&self, v: &VisionConfig, kernel: &Kernel, work: &mut Workspace) {
+    fn attention(&self, v: &VisionConfig, kernel: &Kernel, work: &mut Workspace) -> Result<(), Cancelled> {
         let (width, heads, head_dim, eps) = (v.hidden_size, v.num_heads, v.head_dim(), v.rms_norm_eps as f32);
         let rows = work.visible.len();
         norm(kernel, &mut work.x, self.qkv.format(), &work.hidden, &self.norm1, eps);
-        work.qkv.resize(rows * 3 * width, 0.0);
         kernel.product(&work.x, &self.qkv, &mut work.qkv);
+        go_on(kernel)?;
 
         let (qkv, tables) = (&work.qkv, &work.tables);
         let turned = |n: usize, part: usize, weight: &[f32], out: &mut [f32]| {
@@ -205,29 +212,39 @@ impl Block {
         work.cache.truncate(0);
         work.cache.append(&work.keys, &work.qkv[2 * width..], 3 * width);
 
-        work.attention.resize(rows * width, 0.0);
+        go_on(kernel)?;
         let (queries, cache, visible) = (&work.queries, &work.cache, &work.visible);
         let scale = (head_dim as f32).powf(-0.5);
         kernel.attention(&Attention { queries, cache, visible, heads, scale }, &mut work.attention);
+        go_on(kernel)?;
         work.x.copy(kernel, self.proj.format(), width, &work.attention);
         kernel.product_add(&work.x, &self.proj, &mut work.hidden);
+        go_on(kernel)
     }
 
-    fn mlp(&self, kernel: &Kernel, work: &mut Workspace, eps: f32) {
+    fn mlp(&self, kernel: &Kernel, work: &mut Workspace, eps: f32) -> Result<(), Cancelled> {
         norm(kernel, &mut work.x, self.gate_up_proj.format(), &work.hidden, &self.norm2, eps);
         let down = &self.down_proj;
         kernel.product_gated(&work.x, &self.gate_up_proj, down.format(), &mut work.gated, &mut work.spare);
         kernel.product_add(&work.gated, down, &mut work.hidden);
+        go_on(kernel)
     }
 }
 
 impl Merger {
     /// Image tokens from merged patches, in place.
-    fn apply(&self, kernel: &Kernel, work: &mut Workspace, rows: &mut [f32], probe: Probe<'_>) {
+    fn apply(
+        &self,
+        kernel: &Kernel,
+        work: &mut Workspace,
+        rows: &mut [f32],
+        probe: Probe<'_>,
+    ) -> Result<(), Cancelled> {
         let width = self.proj.outputs();
         work.x.copy(kernel, self.proj.format(), width, rows);
         let mut projected = vec![0.0; rows.len()];
         kernel.product(&work.x, &self.proj, &mut projected);
+        go_on(kernel)?;
         // This norm is torch's LayerNorm with its default epsilon; no configuration key names it.
         kernel.layer_norm(&projected, &self.norm_weight, &self.norm_bias, 1e-5, rows);
         probe("merger_norm", rows);
@@ -238,5 +255,6 @@ impl Merger {
         let down = &self.down_proj;
         kernel.product_gated(&work.x, &self.gate_up_proj, down.format(), &mut work.gated, &mut work.spare);
         kernel.product(&work.gated, down, rows);
+        go_on(kernel)
     }
 }

@@ -7,7 +7,7 @@ use super::local::{Local, Prepared, guarded, milliseconds};
 use super::{Abilities, Answer, Fault, Recognizer, Request, Sink, Step};
 use crate::cancel::Cancel;
 use crate::checkpoint::Checkpoint;
-use crate::device::DeviceModel;
+use crate::device::{DeviceError, DeviceModel};
 use crate::engine::EngineError;
 use crate::page::Status;
 
@@ -86,13 +86,16 @@ impl Reader {
         cancel: &Cancel,
         answer: &mut Answer,
     ) -> Result<(), String> {
-        let image = self.card.encode_image(&prepared.patches).map_err(|e| e.to_string())?;
+        let image = match self.card.encode_image(&prepared.patches, cancel) {
+            Err(DeviceError::Cancelled) => return Ok(()),
+            encoded => encoded.map_err(|e| e.to_string())?,
+        };
         answer.timings.vision_ms = milliseconds(prepared.start);
-        if cancel.is_cancelled() {
-            return Ok(());
-        }
         let max_tokens = Local::max_tokens(request, &image);
-        let mut session = self.card.session(&prepared.prompt, &image, max_tokens).map_err(|e| e.to_string())?;
+        let mut session = match self.card.session(&prepared.prompt, &image, max_tokens, cancel) {
+            Err(DeviceError::Cancelled) => return Ok(()),
+            session => session.map_err(|e| e.to_string())?,
+        };
         self.local.converse(&mut session, max_tokens, request, prepared.start, (sink, cancel), answer)
     }
 }

@@ -32,7 +32,7 @@ impl CpuRecognizer {
     /// Weights that cannot be used, or no threads.
     pub fn new(
         checkpoint: Checkpoint,
-        kernel: Kernel,
+        kernel: Kernel<'static>,
         format: Format,
         pool: Arc<rayon::ThreadPool>,
     ) -> Result<Self, EngineError> {
@@ -81,12 +81,9 @@ impl Reader {
 
     fn decode(&self, request: &Request, sink: &dyn Sink, cancel: &Cancel, answer: &mut Answer) -> Result<(), String> {
         let prepared = self.local.prepare(request)?;
-        if cancel.is_cancelled() {
-            return Ok(());
-        }
-        let image = self.model.encode_image(&prepared.patches);
+        let Ok(image) = self.model.encode_image(&prepared.patches, cancel) else { return Ok(()) };
         answer.timings.vision_ms = milliseconds(prepared.start);
-        let mut session = self.model.session(&prepared.prompt, &image);
+        let mut session = self.model.session(&prepared.prompt, &image, cancel);
         let max_tokens = Local::max_tokens(request, &image);
         self.local.converse(&mut session, max_tokens, request, prepared.start, (sink, cancel), answer)
     }

@@ -71,7 +71,7 @@ impl Local {
         answer: &mut Answer,
     ) -> Result<(), String> {
         let task = request.prompt.task();
-        let limits = Limits { max_tokens, end_tokens: &self.checkpoint.end_tokens, cancel: cancel.flag() };
+        let limits = Limits { max_tokens, end_tokens: &self.checkpoint.end_tokens, cancel };
         let mut live = Live::new(start, task, &self.checkpoint, sink);
         let options = &request.options;
         let decoded = decode(target, options.decode, self.checkpoint.drafter(), options.sampling, &limits, &mut live);

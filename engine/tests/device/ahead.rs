@@ -33,7 +33,7 @@ impl Card {
 
     fn session(&self, prompt: &[u32]) -> DeviceSession<'_> {
         let image = ImageFeatures { grid: [0, 0], rows: Vec::new() };
-        self.device.session(prompt, &image, 200).unwrap()
+        self.device.session(prompt, &image, 200, &NEVER).unwrap()
     }
 
     fn drafter(&self, block: usize) -> Drafter {
@@ -213,7 +213,7 @@ fn a_request_without_room_does_not_harm_the_others() {
     let barrier = Barrier::new(2);
     let limits = Limits { max_tokens: 120, end_tokens: &[], cancel: &NEVER };
     let run = |room: usize, mode| {
-        let mut session = card.device.session(&prompt, &image, room).unwrap();
+        let mut session = card.device.session(&prompt, &image, room, &NEVER).unwrap();
         barrier.wait();
         decode(&mut session, mode, Some(card.drafter(32)), None, &limits, &mut ())
     };

@@ -1,9 +1,9 @@
 //! What must hold on every card, emulated or not.
 
 use std::path::{Path, PathBuf};
-use std::sync::Barrier;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Barrier, LazyLock};
 
+use engine::cancel::Cancel;
 use engine::checkpoint::{Checkpoint, ModelConfig, Weights};
 use engine::decode::{Decode, Decoded, Drafter, Limits, Mask, Peak, Round, Sampling, Target, TargetError, decode};
 use engine::device::{DeviceModel, DeviceSession};
@@ -14,7 +14,7 @@ use kernels::memory::Tensor;
 use kernels::{Format, Kernel};
 use serde_json::Value;
 
-pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
+pub(crate) static NEVER: LazyLock<Cancel> = LazyLock::new(Cancel::new);
 
 /// The fixtures of the repository, or where `GRAVITYOCR_FIXTURES` says they are.
 pub(crate) fn fixtures() -> PathBuf {
@@ -50,7 +50,7 @@ impl Both {
     }
 
     fn session(&self, image: &ImageFeatures) -> DeviceSession<'_> {
-        self.device.session(&self.prompt(image), image, 200).unwrap()
+        self.device.session(&self.prompt(image), image, 200, &NEVER).unwrap()
     }
 
     fn decode(&self, target: &mut dyn Target, mode: Decode, sampling: Option<Sampling>) -> Decoded {
@@ -113,8 +113,8 @@ pub(crate) fn lessons(open: Open<'_>) {
     for lesson in ["trained_receipt", "trained_minimal", "trained_prose", "trained_unseen"] {
         let case = format!("block_diffusion_cases/{lesson}");
         let patches = both.patches(&case);
-        let image = both.device.encode_image(&patches).unwrap();
-        let off = relative(&image.rows, &both.cpu.encode_image(&patches).rows);
+        let image = both.device.encode_image(&patches, &NEVER).unwrap();
+        let off = relative(&image.rows, &both.cpu.encode_image(&patches, &NEVER).unwrap().rows);
         assert!(off < 0.02, "{lesson}: the tower is off by {off}");
 
         let info = std::fs::read_to_string(fixtures().join(&case).join("case.json")).unwrap();
@@ -133,7 +133,7 @@ pub(crate) fn lessons(open: Open<'_>) {
         // Almost no heat picks the arg-max, from logits that came back from the card.
         let sampling = Some(Sampling { temperature: 1e-3, seed: 7 });
         let prompt = both.prompt(&image);
-        let mut session = both.device.session(&prompt, &image, 200).unwrap();
+        let mut session = both.device.session(&prompt, &image, 200, &NEVER).unwrap();
         let sampled = both.decode(&mut session, Decode::SPEC, sampling);
         assert!(like(&sampled.tokens), "{lesson}: {:?} was sampled for {want:?}", sampled.tokens);
         let diffusion = Decode::Diffusion { tau: 0.9, causal_seed: false };
@@ -145,7 +145,9 @@ pub(crate) fn lessons(open: Open<'_>) {
 pub(crate) fn side_by_side(open: Open<'_>) {
     let both = Both::open("glm_ocr_tiny_trained", open);
     let images: Vec<ImageFeatures> = ["trained_receipt", "trained_minimal", "trained_prose", "trained_unseen"]
-        .map(|lesson| both.device.encode_image(&both.patches(&format!("block_diffusion_cases/{lesson}"))).unwrap())
+        .map(|lesson| {
+            both.device.encode_image(&both.patches(&format!("block_diffusion_cases/{lesson}")), &NEVER).unwrap()
+        })
         .into();
     for mode in [Decode::SPEC, Decode::Ar] {
         let alone: Vec<_> =
@@ -179,14 +181,14 @@ pub(crate) fn invariant(open: Open<'_>, seeds: std::ops::Range<u64>) {
         let noise =
             image::RgbImage::from_fn(28 * rng.u32(1..5), 28 * rng.u32(1..4), |_, _| image::Rgb([rng.u8(..); 3]));
         let patches = ImageProcessor::new(checkpoint.processor.clone()).process(&noise).unwrap();
-        let image = device.encode_image(&patches).unwrap();
+        let image = device.encode_image(&patches, &NEVER).unwrap();
         let mut prompt = vec![1, 2];
         prompt.extend(std::iter::repeat_n(config.image_token_id, image.grid[0] * image.grid[1]));
         prompt.extend([3, 4]);
         let drafter = Some(Drafter { block: rng.usize(1..40), mask: config.text.vocab_size as u32 - 1 });
         let limits = Limits { max_tokens: rng.usize(20..90), end_tokens: &ends, cancel: &NEVER };
         let run = |mode| {
-            let mut session = device.session(&prompt, &image, limits.max_tokens).unwrap();
+            let mut session = device.session(&prompt, &image, limits.max_tokens, &NEVER).unwrap();
             decode(&mut session, mode, drafter, None, &limits, &mut ()).unwrap()
         };
         assert_eq!(bits(&run(Decode::SPEC)), bits(&run(Decode::Ar)), "seed {seed}, {drafter:?}");

@@ -11,7 +11,7 @@ use engine::region::{Label, Rect, Region};
 use kernels::cuda::emulation;
 use kernels::cuda::fake::{Call, Fake};
 
-use crate::checks::{self, fixtures};
+use crate::checks::{self, NEVER, fixtures};
 use crate::{published, reading};
 
 pub(crate) const GIB: u64 = 1 << 30;
@@ -79,14 +79,14 @@ fn a_fault_ends_the_use_of_the_card() {
     card.fail_after(100); // some way into the first windows
     let device = DeviceModel::planned(Box::new(card), config, &checkpoint.weights, ends, small(config)).unwrap();
     let image = ImageFeatures { grid: [1, 1], rows: vec![0.0; config.text.hidden_size] };
-    let mut session = device.session(&[1, config.image_token_id, 2], &image, 50).unwrap();
+    let mut session = device.session(&[1, config.image_token_id, 2], &image, 50, &NEVER).unwrap();
     session.prefill().unwrap();
     let sentence = "the CUDA driver could not run a kernel: unspecified launch failure";
     let error = (0..100).find_map(|_| session.forward(&[1, 2, 3], Mask::Causal, &mut Vec::new()).err()).unwrap();
     assert_eq!(error.to_string(), sentence);
     assert_eq!(device.fault().as_deref(), Some(sentence));
     drop(session);
-    assert_eq!(device.session(&[1], &image, 50).err().unwrap().to_string(), sentence);
+    assert_eq!(device.session(&[1], &image, 50, &NEVER).err().unwrap().to_string(), sentence);
 }
 
 /// Lengths are in the card's memory: a graph serves all of them up to twice the ones before.
@@ -98,7 +98,7 @@ fn few_graphs_serve_all_lengths() {
     let log = card.log();
     let device = DeviceModel::planned(Box::new(card), config, &checkpoint.weights, ends, small(config)).unwrap();
     let image = ImageFeatures { grid: [0, 0], rows: Vec::new() };
-    let mut session = device.session(&[1; 10], &image, 500).unwrap();
+    let mut session = device.session(&[1; 10], &image, 500, &NEVER).unwrap();
     session.prefill().unwrap();
     let alone = |call: &Call| matches!(call, Call::Launch(_));
     let before = (log.count(alone), log.count(|call| matches!(call, Call::Upload(..))));
@@ -165,9 +165,9 @@ fn too_little_memory_and_too_long_prompts_are_told() {
 
     let device = DeviceModel::planned(Box::new(Fake::new(GIB)), config, weights, ends, small(config)).unwrap();
     let image = ImageFeatures { grid: [0, 0], rows: Vec::new() };
-    let error = device.session(&[1; 1000], &image, 50).err().unwrap();
+    let error = device.session(&[1; 1000], &image, 50, &NEVER).err().unwrap();
     assert_eq!(error.to_string(), "the prompt of 1000 tokens does not fit the card's cache");
-    let mut session = device.session(&[1; 900], &image, 5000).unwrap();
+    let mut session = device.session(&[1; 900], &image, 5000, &NEVER).unwrap();
     session.prefill().unwrap();
     let answer = (0..10).find_map(|_| session.forward(&[1; 30], Mask::Causal, &mut Vec::new()).err()).unwrap();
     assert_eq!(answer.to_string(), "the answer is longer than the card has room for");

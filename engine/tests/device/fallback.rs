@@ -10,7 +10,7 @@ use engine::page::Status;
 use engine::region::{Label, Rect, Region};
 use kernels::cuda::fake::{Call, Fake};
 
-use crate::checks::fixtures;
+use crate::checks::{NEVER, fixtures};
 use crate::emulated::{GIB, available};
 use crate::reading;
 
@@ -78,9 +78,9 @@ fn a_picture_that_finds_no_memory_leaves_the_card_well() {
         let picture = image::RgbImage::new(28 * side, 28 * side);
         ImageProcessor::new(checkpoint.processor.clone()).process(&picture).unwrap()
     };
-    let refused = device.encode_image(&patches(80)).unwrap_err().to_string();
+    let refused = device.encode_image(&patches(80), &NEVER).unwrap_err().to_string();
     assert!(refused.starts_with("the card's memory does not suffice: "), "{refused}");
-    assert_eq!(device.encode_image(&patches(10)).unwrap().grid, [10, 10]);
+    assert_eq!(device.encode_image(&patches(10), &NEVER).unwrap().grid, [10, 10]);
     assert_eq!(device.fault(), None);
 }
 
@@ -95,7 +95,7 @@ fn a_driver_without_graphs_is_slower_and_not_wrong() {
     let plan = Plan::new(config, Extent { sequences: 1, cache_tokens: 512, sequence_tokens: 512 });
     let device = DeviceModel::planned(Box::new(card), config, &checkpoint.weights, ends, plan).unwrap();
     let image = ImageFeatures { grid: [0, 0], rows: Vec::new() };
-    let mut session = device.session(&[1; 10], &image, 100).unwrap();
+    let mut session = device.session(&[1; 10], &image, 100, &NEVER).unwrap();
     let launches = || log.count(|call| matches!(call, Call::Launch(_)));
     session.prefill().unwrap();
     assert_eq!(device.why_no_graphs(), None, "none was tried");

@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "what was measured, and what was skipped")]
 
 mod ahead;
+mod cancel;
 mod card;
 mod checks;
 mod emulated;

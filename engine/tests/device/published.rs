@@ -94,15 +94,17 @@ pub(crate) fn one_layer(open: Open<'_>) {
         let patches = sizes.noise(grid);
         let mut image = ImageFeatures { grid, rows: Vec::new() };
         if !patches.values.is_empty() {
-            image = exact.encode_image(&patches);
-            let (got, coarse) = (device.encode_image(&patches).unwrap(), rounded.encode_image(&patches));
+            image = exact.encode_image(&patches, &NEVER).unwrap();
+            let (got, coarse) =
+                (device.encode_image(&patches, &NEVER).unwrap(), rounded.encode_image(&patches, &NEVER).unwrap());
             let width = sizes.config().text.hidden_size;
             near(&format!("the tower on {grid:?}"), width, &got.rows, &coarse.rows, &image.rows);
         }
 
         let prompt = sizes.model.prompt(grid[0] * grid[1] / 4);
-        let mut card = device.session(&prompt, &image, 100).unwrap();
-        let (mut exact, mut rounded) = (exact.session(&prompt, &image), rounded.session(&prompt, &image));
+        let mut card = device.session(&prompt, &image, 100, &NEVER).unwrap();
+        let (mut exact, mut rounded) =
+            (exact.session(&prompt, &image, &NEVER), rounded.session(&prompt, &image, &NEVER));
         for target in [&mut card as &mut dyn Target, &mut exact, &mut rounded] {
             target.keep_logits(true);
             target.prefill().unwrap();
@@ -148,9 +150,9 @@ pub(crate) fn overlap(layers: usize, overlapping: Open<'_>, stepwise: Open<'_>) 
     let sizes = Sizes::new(layers);
     let [overlapping, stepwise] = [overlapping, stepwise].map(|open| {
         let device = open(sizes.config(), &sizes.weights, &[]);
-        let image = device.encode_image(&sizes.noise(GRIDS[2])).unwrap();
+        let image = device.encode_image(&sizes.noise(GRIDS[2]), &NEVER).unwrap();
         let prompt = sizes.model.prompt(image.grid[0] * image.grid[1]);
-        let mut session = device.session(&prompt, &image, 100).unwrap();
+        let mut session = device.session(&prompt, &image, 100, &NEVER).unwrap();
         session.keep_logits(true);
         session.prefill().unwrap();
         let mut numbers = [&image.rows, session.logits(0)].concat();
@@ -161,7 +163,7 @@ pub(crate) fn overlap(layers: usize, overlapping: Open<'_>, stepwise: Open<'_>) 
         drop(session);
         let limits = Limits { max_tokens: 100, end_tokens: &[], cancel: &NEVER };
         let drafter = Some(Drafter { block: 32, mask: 0 });
-        let mut session = device.session(&prompt, &image, limits.max_tokens).unwrap();
+        let mut session = device.session(&prompt, &image, limits.max_tokens, &NEVER).unwrap();
         let decoded = decode(&mut session, Decode::SPEC, drafter, None, &limits, &mut ()).unwrap();
         numbers.extend(decoded.rounds.iter().flat_map(|round| &round.committed).map(|token| token.confidence));
         numbers

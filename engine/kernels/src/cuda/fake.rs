@@ -79,6 +79,8 @@ pub struct Fake {
     /// Successful launches and replays before each one fails.
     runs_left: Option<usize>,
     refuses_graphs: bool,
+    /// Called whenever the host waits for the card.
+    when_waited_for: Option<Box<dyn FnMut() + Send>>,
     /// Bytes that there are in one piece at most.
     largest: u64,
 }
@@ -106,6 +108,7 @@ impl Fake {
             execute: None,
             runs_left: None,
             refuses_graphs: false,
+            when_waited_for: None,
             largest: u64::MAX,
         }
     }
@@ -133,6 +136,11 @@ impl Fake {
     /// Makes no graphs, as an old driver does that does not know what is captured.
     pub fn refuse_graphs(&mut self) {
         self.refuses_graphs = true;
+    }
+
+    /// Calls this whenever the host waits for the card to finish.
+    pub fn when_waited_for(&mut self, call: impl FnMut() + Send + 'static) {
+        self.when_waited_for = Some(Box::new(call));
     }
 
     /// Has no more bytes than so many in one piece, whatever is free altogether.
@@ -306,6 +314,9 @@ impl Driver for Fake {
     }
 
     fn synchronize(&mut self) -> Result<(), DriverError> {
+        if let Some(call) = &mut self.when_waited_for {
+            call();
+        }
         Ok(())
     }
 }

@@ -11,7 +11,8 @@ fn peaks(ids: &[i32]) -> Vec<Peak> {
     ids.iter().map(|&id| Peak { id, probability: id as f32 / 1000.0, second: id + 1, gap: 0.5 }).collect()
 }
 
-struct Round {
+/// What the kernels of a round read and write.
+struct RoundBuffers {
     slots: Vec<Slot>,
     sequence_slots: Vec<i32>,
     ids: Vec<i32>,
@@ -22,7 +23,7 @@ struct Round {
     window: usize,
 }
 
-impl Round {
+impl RoundBuffers {
     fn new(slots: Vec<Slot>, window: usize) -> Self {
         let count = slots.len();
         Self {
@@ -67,7 +68,7 @@ fn running(cached: i32, capacity: i32, boundary: i32) -> Slot {
 fn a_draft_window_is_the_boundary_token_and_masks() {
     let Some(card) = Card::open() else { return };
     // A draft window of 4 and a verifier's from one token later on: 5 places.
-    let mut round = Round::new(vec![running(10, 15, 42), running(11, 15, 43), running(3, 15, 44)], 4);
+    let mut round = RoundBuffers::new(vec![running(10, 15, 42), running(11, 15, 43), running(3, 15, 44)], 4);
     round.slots[2].state = state::ENDED;
     round.run(&card, RoundArguments::begin);
     assert_eq!(round.ids, [42, MASK, MASK, MASK, 43, MASK, MASK, MASK, MASK, MASK, MASK, MASK]);
@@ -82,7 +83,7 @@ fn a_draft_window_is_the_boundary_token_and_masks() {
 #[test]
 fn a_window_of_one_is_the_boundary_token_and_needs_one_place() {
     let Some(card) = Card::open() else { return };
-    let mut round = Round::new(vec![running(14, 15, 42), running(15, 15, 43)], 1);
+    let mut round = RoundBuffers::new(vec![running(14, 15, 42), running(15, 15, 43)], 1);
     round.sequence_slots = vec![1, 0, -1];
     round.ids = vec![0; 3];
     round.run(&card, RoundArguments::begin);
@@ -104,7 +105,7 @@ fn the_longest_agreeing_prefix_is_accepted() {
         ([7, 1, 560, 3], [1, 2, 5, 4], 1, state::RUNNING), // a rejected draft does not
         ([7, 1, 2, 3], [1, 2, 5, 560], 2, state::RUNNING), // nor what follows the correction
     ] {
-        let mut round = Round::new(vec![running(11, 99, 42)], 4);
+        let mut round = RoundBuffers::new(vec![running(11, 99, 42)], 4);
         round.slots[0].round = 5;
         round.draft = peaks(&draft);
         round.verify = peaks(&verify);
@@ -123,7 +124,7 @@ fn the_longest_agreeing_prefix_is_accepted() {
 #[test]
 fn a_window_of_forty_is_settled_and_idle_sequences_are_left_alone() {
     let Some(card) = Card::open() else { return };
-    let mut round = Round::new(vec![running(1, 99, 42), running(20, 99, 43), running(30, 99, 44)], 40);
+    let mut round = RoundBuffers::new(vec![running(1, 99, 42), running(20, 99, 43), running(30, 99, 44)], 40);
     round.slots[1].state = state::FULL;
     round.sequence_slots = vec![2, 1, -1];
     let draft: Vec<i32> = (100..140).collect();
@@ -140,7 +141,7 @@ fn a_window_of_forty_is_settled_and_idle_sequences_are_left_alone() {
 #[test]
 fn an_ar_round_commits_one_token() {
     let Some(card) = Card::open() else { return };
-    let mut round = Round::new(vec![running(4, 9, 42), running(5, 9, 43)], 1);
+    let mut round = RoundBuffers::new(vec![running(4, 9, 42), running(5, 9, 43)], 1);
     round.draft = Vec::new();
     round.verify = peaks(&[17, 567]);
     round.run(&card, |arguments| RoundArguments { draft: 0, ..*arguments }.settle());

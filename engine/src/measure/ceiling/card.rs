@@ -1,13 +1,12 @@
 //! A card's ceilings, by its own clock: copying memory, and a large matrix product by the kernel that prefill uses.
 
-use std::sync::atomic::AtomicBool;
-
 use half::bf16;
 use kernels::cuda::abi::{Epilogue, ProductArguments, bytes_of};
 use kernels::cuda::driver::{Driver, DriverError};
 
 use super::Ceilings;
-use crate::measure::{MeasureError, go_on};
+use crate::cancel::Cancel;
+use crate::measure::MeasureError;
 
 /// Bytes that are copied where the card has room for them: many times its cache.
 const BUFFER: usize = 2 << 30;
@@ -15,7 +14,7 @@ const BUFFER: usize = 2 << 30;
 const PRODUCT: [usize; 3] = [4096, 4096, 4096];
 
 /// Measures a card on which there is no model. What it takes is given back with the driver.
-pub(super) fn measure(driver: &mut dyn Driver, runs: u32, cancel: &AtomicBool) -> Result<Ceilings, MeasureError> {
+pub(super) fn measure(driver: &mut dyn Driver, runs: u32, cancel: &Cancel) -> Result<Ceilings, MeasureError> {
     let bytes = BUFFER.min((driver.memory()?.free / 4) as usize);
     let (from, to) = (driver.alloc(bytes)?, driver.alloc(bytes)?);
     driver.clear(from, bytes)?;
@@ -37,13 +36,13 @@ pub(super) fn measure(driver: &mut dyn Driver, runs: u32, cancel: &AtomicBool) -
 fn seconds(
     driver: &mut dyn Driver,
     runs: u32,
-    cancel: &AtomicBool,
+    cancel: &Cancel,
     mut work: impl FnMut(&mut dyn Driver) -> Result<(), DriverError>,
 ) -> Result<Vec<f64>, MeasureError> {
     let (start, end) = (driver.event()?, driver.event()?);
     let mut seconds = Vec::new();
     for run in 0..=runs {
-        go_on(cancel)?;
+        cancel.check()?;
         driver.record(start)?;
         work(driver)?;
         driver.record(end)?;
@@ -89,13 +88,11 @@ mod tests {
 
     use super::*;
 
-    static NEVER: AtomicBool = AtomicBool::new(false);
-
     #[test]
     fn each_run_is_a_large_copy_and_a_product_by_the_kernel_of_many_rows() {
         let mut card = Fake::new(1 << 30);
         let log = card.log();
-        let ceilings = measure(&mut card, 3, &NEVER).unwrap();
+        let ceilings = measure(&mut card, 3, &Cancel::new()).unwrap();
         assert_eq!((ceilings.read.len(), ceilings.copy.len(), ceilings.product.len()), (0, 3, 3));
         assert_eq!(log.count(|call| matches!(call, Call::Launch("product_bulk"))), 4, "the first is a warm-up");
         assert_eq!(log.count(|call| matches!(call, Call::Alloc(268_435_456))), 2, "a quarter of the card each");
@@ -122,11 +119,11 @@ mod tests {
 
     #[test]
     fn a_card_that_is_too_small_or_fails_is_one_sentence() {
-        let fault = measure(&mut Fake::new(1 << 20), 1, &NEVER).unwrap_err().to_string();
+        let fault = measure(&mut Fake::new(1 << 20), 1, &Cancel::new()).unwrap_err().to_string();
         assert_eq!(fault, "the card's memory does not suffice: 32 MiB needed, 1 MiB free");
         let mut card = Fake::new(1 << 30);
         card.fail_after(1);
-        let fault = measure(&mut card, 1, &NEVER).unwrap_err().to_string();
+        let fault = measure(&mut card, 1, &Cancel::new()).unwrap_err().to_string();
         assert_eq!(fault, "the CUDA driver could not run a kernel: unspecified launch failure");
     }
 }

@@ -3,11 +3,10 @@
 mod card;
 mod processor;
 
-use std::sync::atomic::AtomicBool;
-
 use kernels::{Format, cuda};
 
 use super::MeasureError;
+use crate::cancel::Cancel;
 use crate::device::Device;
 
 /// A machine's ceilings, one figure a run.
@@ -34,7 +33,7 @@ impl Ceilings {
         threads: usize,
         format: Format,
         runs: u32,
-        cancel: &AtomicBool,
+        cancel: &Cancel,
     ) -> Result<Self, MeasureError> {
         match device {
             Device::Cpu => processor::measure(threads, format, runs, cancel),

@@ -1,7 +1,6 @@
 //! The processor's ceilings: reading memory, copying it, multiplying large matrices.
 
 use std::hint::black_box;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use kernels::memory::Tensor;
@@ -9,8 +8,9 @@ use kernels::{Format, Kernel, Matrix, Operand};
 use rayon::prelude::*;
 
 use super::Ceilings;
+use crate::cancel::Cancel;
 use crate::engine::thread_pool;
-use crate::measure::{MeasureError, go_on};
+use crate::measure::MeasureError;
 
 /// Bytes of the buffer that is read: many times the last-level cache of common processors.
 const BUFFER: usize = 512 << 20;
@@ -21,18 +21,13 @@ const WORD: usize = size_of::<u64>();
 const PRODUCT: [usize; 3] = [512, 4096, 4096];
 
 /// Measures on so many threads, multiplying in the given format. Takes about 0.6 GB of memory meanwhile.
-pub(super) fn measure(
-    threads: usize,
-    format: Format,
-    runs: u32,
-    cancel: &AtomicBool,
-) -> Result<Ceilings, MeasureError> {
+pub(super) fn measure(threads: usize, format: Format, runs: u32, cancel: &Cancel) -> Result<Ceilings, MeasureError> {
     let pool = thread_pool(Some(threads))?;
     let mut ceilings = Ceilings { product_sizes: PRODUCT, ..Ceilings::default() };
     pool.install(|| {
         let mut words = vec![1_u64; BUFFER / WORD];
         for run in 0..=runs {
-            go_on(cancel)?;
+            cancel.check()?;
             let read = gigabytes_per_second(BUFFER, || read(&words, threads));
             let copy = gigabytes_per_second(BUFFER, || copy(&mut words, threads));
             if run > 0 {
@@ -43,7 +38,7 @@ pub(super) fn measure(
         drop(words);
         let Some(mut product) = Product::new(format) else { return Ok(ceilings) };
         for run in 0..=runs {
-            go_on(cancel)?;
+            cancel.check()?;
             let speed = product.gigaflop_per_second();
             if run > 0 {
                 ceilings.product.push(speed);
@@ -92,7 +87,7 @@ fn copy(words: &mut [u64], threads: usize) {
 
 /// A large product and its matrices.
 struct Product {
-    kernel: Kernel,
+    kernel: Kernel<'static>,
     x: Operand,
     weights: Matrix,
     y: Vec<f32>,

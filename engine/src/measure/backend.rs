@@ -1,10 +1,11 @@
-//! What a model is measured on: the processor or a card, alike to everything that takes the time.
+//! The model that is measured, on the processor or on a card, alike to everything that takes the time.
 
 use kernels::cuda::driver::{DeviceInfo, Driver};
 use kernels::{Format, Kernel};
 
 use super::subject::Subject;
 use super::{MeasureError, unusable, work};
+use crate::cancel::Cancel;
 use crate::checkpoint::ModelConfig;
 use crate::decode::{Drafter, Mask, Target};
 use crate::device::{Device, DeviceModel, LONGEST_DRAFT, Plan};
@@ -12,8 +13,8 @@ use crate::model::image_processor::Patches;
 use crate::model::{ImageFeatures, Model};
 use crate::precision::WeightFormat;
 
-/// A loaded model.
-pub(super) enum Machine {
+/// A loaded model, where it runs.
+pub(super) enum Backend {
     Processor { model: Box<Model>, format: Format },
     Card(Box<DeviceModel>),
 }
@@ -34,7 +35,7 @@ pub struct Card {
     pub plan: Plan,
 }
 
-impl Machine {
+impl Backend {
     /// Loads onto the processor.
     pub(super) fn processor(subject: &Subject, weights: WeightFormat) -> Result<Self, MeasureError> {
         let stored = subject.stored_format();
@@ -60,10 +61,10 @@ impl Machine {
     }
 
     /// Runs the vision tower and the merger.
-    pub(super) fn encode_image(&self, patches: &Patches) -> Result<ImageFeatures, MeasureError> {
+    pub(super) fn encode_image(&self, patches: &Patches, cancel: &Cancel) -> Result<ImageFeatures, MeasureError> {
         match self {
-            Self::Processor { model, .. } => Ok(model.encode_image(patches)),
-            Self::Card(model) => Ok(model.encode_image(patches)?),
+            Self::Processor { model, .. } => Ok(model.encode_image(patches, cancel)?),
+            Self::Card(model) => Ok(model.encode_image(patches, cancel)?),
         }
     }
 
@@ -73,10 +74,11 @@ impl Machine {
         prompt: &[u32],
         image: &ImageFeatures,
         max_tokens: usize,
+        cancel: &Cancel,
     ) -> Result<Session<'_>, MeasureError> {
         match self {
-            Self::Processor { model, .. } => Ok(Box::new(model.session(prompt, image))),
-            Self::Card(model) => Ok(Box::new(model.session(prompt, image, max_tokens)?)),
+            Self::Processor { model, .. } => Ok(Box::new(model.session(prompt, image, cancel))),
+            Self::Card(model) => Ok(Box::new(model.session(prompt, image, max_tokens, cancel)?)),
         }
     }
 

@@ -1,9 +1,9 @@
 //! What has been committed, and the only place that knows when to stop.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Decoded, Round};
+use crate::cancel::Cancel;
 
 /// Why decoding stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub struct Limits<'a> {
     pub max_tokens: usize,
     /// The tokens that end it.
     pub end_tokens: &'a [u32],
-    /// Looked at between forwards.
-    pub cancel: &'a AtomicBool,
+    /// Looked at between forwards; a target that is to look at it on the way has it from its own beginning.
+    pub cancel: &'a Cancel,
 }
 
 /// Hears of every draft and every committed round while they happen.
@@ -42,7 +42,7 @@ pub trait Observer {
 impl Observer for () {}
 
 /// Committed tokens and rounds of one request.
-pub struct Ledger<'a, 'o> {
+pub(super) struct CommitLog<'a, 'o> {
     limits: &'a Limits<'a>,
     observer: &'o mut dyn Observer,
     tokens: Vec<u32>,
@@ -50,7 +50,7 @@ pub struct Ledger<'a, 'o> {
     stop: Option<Stop>,
 }
 
-impl<'a, 'o> Ledger<'a, 'o> {
+impl<'a, 'o> CommitLog<'a, 'o> {
     pub(super) fn new(limits: &'a Limits<'a>, observer: &'o mut dyn Observer) -> Self {
         let stop = (limits.max_tokens == 0).then_some(Stop::Length);
         Self { limits, observer, tokens: Vec::new(), rounds: Vec::new(), stop }
@@ -58,7 +58,7 @@ impl<'a, 'o> Ledger<'a, 'o> {
 
     /// Whether nothing more is to be decoded; to be asked before every forward.
     pub(super) fn is_over(&mut self) -> bool {
-        if self.stop.is_none() && self.limits.cancel.load(Ordering::Relaxed) {
+        if self.stop.is_none() && self.limits.cancel.is_cancelled() {
             self.stop = Some(Stop::Cancelled);
         }
         self.stop.is_some()
@@ -103,6 +103,7 @@ impl<'a, 'o> Ledger<'a, 'o> {
         self.rounds.push(round);
     }
 
+    /// What was decoded. When nothing else stopped it, a forward was cancelled on the way.
     pub(super) fn close(self) -> Decoded {
         Decoded { tokens: self.tokens, stop: self.stop.unwrap_or(Stop::Cancelled), rounds: self.rounds }
     }
