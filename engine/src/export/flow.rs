@@ -143,7 +143,7 @@ impl Flow {
 
     fn text(&mut self, result: &RegionResult, text: &str) {
         let region = &result.region;
-        if region.preformatted {
+        if region.is_listing() {
             return self.listing(region.continues, text);
         }
         let mut rest = text;
@@ -162,7 +162,7 @@ impl Flow {
         let region = &result.region;
         let mut paragraphs = paragraphs(text).peekable();
         if region.continues
-            && is_running(region.label)
+            && region.label.is_running_text()
             && let Some(first) = paragraphs.peek()
             && let Some(open) = self.held.first_mut().and_then(Block::open_text)
         {
@@ -173,7 +173,7 @@ impl Flow {
             paragraphs.next();
         }
         let paragraphs: Vec<String> = paragraphs.collect();
-        if let Some(item) = region.list_item {
+        if let Some(item) = region.list_item.filter(|_| region.label.is_running_text()) {
             let text = paragraphs.join("\n\n");
             if !text.is_empty() {
                 self.push(match item.marker {
@@ -194,15 +194,17 @@ impl Flow {
                 continue;
             }
             self.push(match region.label {
-                Label::DocTitle => heading(region.level.unwrap_or(1), &paragraph),
-                Label::ParagraphTitle => heading(region.level.unwrap_or(2), &paragraph),
+                Label::DocTitle => heading(1, &paragraph),
+                // The first level is the document's title; here it is left over from that label.
+                Label::ParagraphTitle => heading(region.level.unwrap_or(2).max(2), &paragraph),
                 Label::FigureTitle => Block::Caption(paragraph),
                 _ if is_item => match paragraph.strip_prefix("- ") {
                     Some(text) => Block::ListItem { depth: 0, number: None, text: text.to_string() },
                     None => numbered(0, &paragraph),
                 },
-                label if is_running(label) => Block::Paragraph(paragraph),
-                _ => Block::Aside(paragraph),
+                Label::FormulaNumber | Label::Seal | Label::VisionFootnote => Block::Aside(paragraph),
+                label if label.role() == Role::Furniture => Block::Aside(paragraph),
+                _ => Block::Paragraph(paragraph),
             });
         }
     }
@@ -229,13 +231,6 @@ impl Flow {
             self.ready.push(block);
         }
     }
-}
-
-/// Whether regions of this label are parts of the running text, which goes on behind a figure or on the next page.
-fn is_running(label: Label) -> bool {
-    use Label::*;
-    let beside = [DocTitle, ParagraphTitle, FigureTitle, FormulaNumber, Seal, VisionFootnote];
-    label.role() != Role::Furniture && !beside.contains(&label)
 }
 
 /// What stands before, inside and behind the first fenced code of a text.
