@@ -23,3 +23,8 @@ pub mod page;
 pub mod cancel;
 pub mod measure;
 pub mod worker;
+
+// A test that cannot run here says so.
+#[cfg(test)]
+#[path = "../../tests/skipped.rs"]
+mod skipped;

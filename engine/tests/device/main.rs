@@ -10,4 +10,6 @@ mod checks;
 mod emulated;
 mod fallback;
 mod published;
+#[path = "../../../tests/skipped.rs"]
+mod skipped;
 mod stepwise;
