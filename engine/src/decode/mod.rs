@@ -73,7 +73,7 @@ impl Decoded {
 /// Decodes one request to its end token, the length limit or a cancel.
 ///
 /// Without `sampling` every mode is greedy, and [`Decode::Spec`] gives the tokens of [`Decode::Ar`]. `drafter` is needed
-/// by every mode but AR. Fails when a forward fails; what was committed by then was observed.
+/// by every mode but AR. Diffusion, which verifies nothing, is greedy in any case. Fails when a forward fails; what was committed by then was observed.
 pub fn decode(
     target: &mut dyn Target,
     mode: Decode,
@@ -83,6 +83,7 @@ pub fn decode(
     observer: &mut dyn Observer,
 ) -> Result<Decoded, TargetError> {
     let mut ledger = Ledger::new(limits, observer);
+    let sampling = sampling.filter(|_| !matches!(mode, Decode::Diffusion { .. }));
     let mut chooser = sampling::Chooser::new(sampling);
     let drafter = match (mode, drafter) {
         (Decode::Ar, _) => None,
