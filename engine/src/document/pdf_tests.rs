@@ -465,7 +465,7 @@ fn while_pdfium_hangs_hayro_draws_and_says_so() {
     assert_eq!(document.render(0, 72.0).unwrap().notice, None);
     assert_eq!(document.renderer(), "pdfium");
     // The page where it happens, the one after it, a document that was open by then, and one that is opened later.
-    let mut later = |document: &mut Document, page: usize| {
+    let later = |document: &mut Document, page: usize| {
         let raster = document.render(page, 72.0).unwrap();
         assert_eq!(ink(&raster.pixels), Some((0, 0, 20, 20)), "hayro's page");
         let sentence = format!("page {} was drawn by the built-in renderer because pdfium hangs", page + 1);

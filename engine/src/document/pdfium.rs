@@ -24,7 +24,7 @@ static LIBRARY: OnceLock<Pdfium> = OnceLock::new();
 /// Every call of pdfium takes one lock, so that one which hangs would keep all others waiting.
 static IN_TURN: LazyLock<Arc<Exclusive>> = LazyLock::new(Arc::default);
 
-/// pdfium, if its library is found: beside the executable, where the user says (setting, then environment), or among
+/// pdfium, if its library is found: where the user says, beside the executable, where the environment says, or among
 /// the system's. A later call looks again, since the setting may have changed.
 pub(super) fn library(configured: Option<&Path>) -> Option<&'static Pdfium> {
     static SEARCH: Mutex<()> = Mutex::new(());
@@ -34,7 +34,7 @@ pub(super) fn library(configured: Option<&Path>) -> Option<&'static Pdfium> {
     }
     let beside = env::current_exe().ok().and_then(|exe| exe.parent().map(Path::to_owned));
     let variable = env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let bindings = [beside, configured.map(Path::to_owned), variable]
+    let bindings = [configured.map(Path::to_owned), beside, variable]
         .into_iter()
         .flatten()
         .map(|place| if place.is_file() { place } else { Pdfium::pdfium_platform_library_name_at_path(&place) })

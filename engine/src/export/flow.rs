@@ -102,7 +102,7 @@ impl Flow {
 
     /// Adds a page that could not be read.
     pub(super) fn failed_page(&mut self, index: usize, message: &str) -> Vec<Block> {
-        self.push(Block::Notice(format!("page {} could not be read: {}", index + 1, visible(message))));
+        self.push(Block::Notice(format!("page {} could not be read: {}", index.saturating_add(1), visible(message))));
         std::mem::take(&mut self.ready)
     }
 
@@ -115,8 +115,7 @@ impl Flow {
     fn region(&mut self, page: &PageResult, index: usize, result: &RegionResult, number: Option<&RegionResult>) {
         let region = &result.region;
         let text = visible(&result.text);
-        let is_picture = region.label.role() == Role::Figure || result.status == Status::Picture;
-        if is_picture && text.trim().is_empty() {
+        if is_figure(result) {
             let caption = caption_of(&page.regions, index);
             self.push(Block::Figure { page: page.index, region: index, caption });
             // A formula kept as a picture keeps its number too.
@@ -137,7 +136,7 @@ impl Flow {
             }
         }
         if let Some(what) = notice(&result.status) {
-            self.push(Block::Notice(format!("page {}, region {}: {what}", page.index + 1, index + 1)));
+            self.push(Block::Notice(format!("page {}, region {}: {what}", page.index.saturating_add(1), index + 1)));
         }
     }
 
@@ -231,6 +230,12 @@ impl Flow {
             self.ready.push(block);
         }
     }
+}
+
+/// Whether a region stands in the document as a picture. A text that was put there wins over it.
+pub fn is_figure(result: &RegionResult) -> bool {
+    let is_picture = result.region.label.role() == Role::Figure || result.status == Status::Picture;
+    is_picture && visible(&result.text).trim().is_empty()
 }
 
 /// What stands before, inside and behind the first fenced code of a text.

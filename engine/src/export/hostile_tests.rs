@@ -142,10 +142,16 @@ proptest! {
         readings in prop::collection::vec(any_reading(), 0..3),
     ) {
         let result = RegionResult { readings, ..region(Label::Text, "text") };
-        let read = PageResult { dpi, skew_degrees, ..page(usize::MAX, vec![result]) };
+        let figure = ended(Status::Picture, region(Label::Image, ""));
+        let read = PageResult { dpi, skew_degrees, ..page(usize::MAX, vec![result, figure]) };
         let failed = PageOutcome::Failed { index: usize::MAX, message: "\0\u{FFFF}".into() };
         let mut document = document(vec![read]);
         document.pages.push(failed);
+        for options in [ExportOptions::default(), ExportOptions { images: Some("i".into()), ..ExportOptions::default() }] {
+            markdown(&document, &options);
+            html(&document, &options);
+            text(&document, &options);
+        }
         let written = json(&document, &ExportOptions::default());
         let reopened = match from_json(&written) {
             Ok(reopened) => reopened,
