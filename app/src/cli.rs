@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use engine::decode::Decode;
+use engine::decode::{Decode, Sampling};
 use engine::device::Device;
+use engine::document::PdfRenderer;
 use engine::precision::WeightFormat;
 use engine::worker::{CheckpointSource, EngineOptions, Job, LayoutMode, Pages, Source};
 
@@ -23,6 +24,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Read files and write their text
     Recognize(Recognize),
+    /// Write a JSON result in another format, without reading the scan again
+    Export(Export),
     /// Time every stage of reading, and compare the ways of decoding
     Bench(Bench),
     /// List and check the models on this computer
@@ -56,9 +59,16 @@ pub(crate) struct Recognize {
     /// Confidence above which diffusion commits a token
     #[arg(long, value_name = "T", value_parser = parse_tau)]
     pub(crate) tau: Option<f32>,
+    /// Draw tokens at random, from their distribution sharpened (below 1) or flattened (above), from 0 (no chance: the
+    /// likeliest token) to 2; spec draws from the same distribution as ar
+    #[arg(long, value_name = "T", value_parser = parse_temperature)]
+    pub(crate) temperature: Option<f32>,
+    /// The chance that --temperature takes: the same number gives the same text [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Find regions on the page, or read it as one
-    #[arg(long, value_enum, default_value_t = Layout::Auto)]
-    pub(crate) layout: Layout,
+    #[arg(long, value_enum, default_value_t = LayoutArg::Auto)]
+    pub(crate) layout: LayoutArg,
     /// Pages to read, such as 1-3,7
     #[arg(long, value_name = "PAGES")]
     pub(crate) pages: Option<String>,
@@ -93,6 +103,12 @@ pub(crate) struct ModelArgs {
     /// Number format of the weights on the processor; a card computes in bf16
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Weights::Auto)]
     pub(crate) weights: Weights,
+    /// The folder of pdfium's library, or the library itself
+    #[arg(long, value_name = "PATH")]
+    pub(crate) pdfium: Option<PathBuf>,
+    /// What draws the pages of PDFs
+    #[arg(long, value_enum, value_name = "RENDERER", default_value_t = PdfRendererArg::Auto)]
+    pub(crate) pdf_renderer: PdfRendererArg,
 }
 
 impl ModelArgs {
@@ -102,8 +118,8 @@ impl ModelArgs {
             checkpoint: self.source(),
             device: self.device,
             threads: self.threads.map(usize::from),
-            pdfium_dir: None,
-            pdf_renderer: Default::default(),
+            pdfium_dir: self.pdfium.clone(),
+            pdf_renderer: self.pdf_renderer.into(),
             weights: self.weights.into(),
         }
     }
@@ -111,6 +127,38 @@ impl ModelArgs {
     pub(crate) fn source(&self) -> CheckpointSource {
         source(&self.checkpoint)
     }
+
+    /// What no single argument can tell.
+    fn check(&self) -> Result<(), Answer> {
+        match &self.pdfium {
+            Some(path) if !path.exists() => {
+                Err(wrong(&format!("--pdfium {}: there is no such file or folder", path.display())))
+            }
+            Some(_) if self.pdf_renderer == PdfRendererArg::Hayro => {
+                Err(wrong("--pdfium does not belong to --pdf-renderer hayro"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// A result that recognize --format json or the window wrote
+    #[arg(value_name = "RESULT.json")]
+    pub(crate) result: PathBuf,
+    /// What to write
+    #[arg(long, value_enum)]
+    pub(crate) format: Format,
+    /// Write here instead of to standard output: a file, or a folder
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Overwrite existing files
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Keep running heads, page numbers and notes in the margin
+    #[arg(long)]
+    pub(crate) furniture: bool,
 }
 
 #[derive(Debug, Args)]
@@ -193,19 +241,40 @@ impl From<Format> for engine::export::Format {
     }
 }
 
+/// What draws the pages of PDFs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Layout {
+pub(crate) enum PdfRendererArg {
+    /// pdfium where its library is found, otherwise hayro
+    Auto,
+    /// pdfium or nothing
+    Pdfium,
+    /// hayro, which is built in
+    Hayro,
+}
+
+impl From<PdfRendererArg> for PdfRenderer {
+    fn from(renderer: PdfRendererArg) -> Self {
+        match renderer {
+            PdfRendererArg::Auto => Self::Best,
+            PdfRendererArg::Pdfium => Self::Pdfium,
+            PdfRendererArg::Hayro => Self::Hayro,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LayoutArg {
     /// Find columns, headings, lists, tables and figures
     Auto,
     /// The page is one region
     None,
 }
 
-impl From<Layout> for LayoutMode {
-    fn from(layout: Layout) -> Self {
+impl From<LayoutArg> for LayoutMode {
+    fn from(layout: LayoutArg) -> Self {
         match layout {
-            Layout::Auto => LayoutMode::Auto,
-            Layout::None => LayoutMode::None,
+            LayoutArg::Auto => LayoutMode::Auto,
+            LayoutArg::None => LayoutMode::None,
         }
     }
 }
@@ -293,6 +362,13 @@ fn parse_tau(text: &str) -> Result<f32, String> {
     }
 }
 
+fn parse_temperature(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(temperature) if (0.0..=2.0).contains(&temperature) => Ok(temperature),
+        _ => Err("use a number from 0 to 2".to_owned()),
+    }
+}
+
 fn parse_accepted(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(accepted) if (0.0..=1024.0).contains(&accepted) => Ok(accepted),
@@ -323,33 +399,45 @@ impl Cli {
             exit: if error.use_stderr() { 2 } else { 0 },
         })?;
         match &cli.command {
-            Some(Command::Recognize(args)) => args.check()?,
-            Some(Command::Bench(_) | Command::Models(_) | Command::Devices(_) | Command::Other(_)) | None => {}
+            Some(Command::Recognize(args)) => args.model.check().and_then(|()| args.check())?,
+            Some(Command::Bench(args)) => args.model.check()?,
+            Some(Command::Export(_) | Command::Models(_) | Command::Devices(_) | Command::Other(_)) | None => {}
         }
         Ok(cli)
     }
 }
 
+/// Wrong usage.
+fn wrong(what: &str) -> Answer {
+    Answer { text: format!("error: {what}\n\nFor more information, try '--help'.\n"), to_stdout: false, exit: 2 }
+}
+
 impl Recognize {
     /// What no single argument can tell.
     fn check(&self) -> Result<(), Answer> {
-        let wrong = |what: &str| {
-            Err(Answer {
-                text: format!("error: {what}\n\nFor more information, try '--help'.\n"),
-                to_stdout: false,
-                exit: 2,
-            })
-        };
         if self.tau.is_some() && self.decode != Some(DecodeArg::Diffusion) {
-            return wrong("--tau belongs to --decode diffusion");
+            return Err(wrong("--tau belongs to --decode diffusion"));
+        }
+        if self.sampling().is_some() && self.decode == Some(DecodeArg::Diffusion) {
+            return Err(wrong("--temperature does not belong to --decode diffusion, which takes no chance"));
+        }
+        if self.seed.is_some() && self.temperature.is_none() {
+            return Err(wrong("--seed belongs to --temperature"));
         }
         if self.trace.is_some() && (self.files.len() > 1 || self.files.iter().any(|file| file.is_dir())) {
-            return wrong("--trace takes one input file");
+            return Err(wrong("--trace takes one input file"));
         }
         if self.trace.is_some() && self.trace == self.output {
-            return wrong("--trace and --output name the same file");
+            return Err(wrong("--trace and --output name the same file"));
         }
         Ok(())
+    }
+
+    /// Sampling, where a temperature above 0 asks for it. The seed is a fixed one unless it is given, so that every run
+    /// can be repeated.
+    pub(crate) fn sampling(&self) -> Option<Sampling> {
+        let temperature = self.temperature.filter(|temperature| *temperature > 0.0)?;
+        Some(Sampling { temperature, seed: self.seed.unwrap_or(0) })
     }
 
     /// What the engine is asked for one file.
@@ -360,6 +448,7 @@ impl Recognize {
             dpi: self.dpi,
             layout: self.layout.into(),
             decode: self.decode.map(|decode| decode.decode(self.tau)),
+            sampling: self.sampling(),
             ..Job::new(Source::Path(file.to_path_buf()))
         }
     }
@@ -407,6 +496,20 @@ mod tests {
             "gravityocr recognize a.pdf b.pdf --trace t.json",
             "gravityocr recognize a.pdf -o x.json --trace x.json",
             "gravityocr recognize a.pdf --weights int4",
+            "gravityocr recognize a.pdf --temperature 2.1",
+            "gravityocr recognize a.pdf --temperature NaN",
+            "gravityocr recognize a.pdf --temperature -0.5",
+            "gravityocr recognize a.pdf --temperature 0.5 --decode diffusion",
+            "gravityocr recognize a.pdf --seed 7",
+            "gravityocr recognize a.pdf --temperature 1 --seed -7",
+            "gravityocr recognize a.pdf --pdfium /nowhere/at/all",
+            "gravityocr recognize a.pdf --pdfium / --pdf-renderer hayro",
+            "gravityocr recognize a.pdf --pdf-renderer poppler",
+            "gravityocr bench --pdfium /nowhere/at/all",
+            "gravityocr export",
+            "gravityocr export a.json",
+            "gravityocr export a.json --format docx",
+            "gravityocr export a.json b.json --format md",
             "gravityocr bench --assume-accepted many",
             "gravityocr bench --assume-accepted -1",
             "gravityocr bench --assume-accepted NaN",
@@ -436,6 +539,22 @@ mod tests {
         assert_eq!(args.decode.unwrap().decode(args.tau), Decode::Diffusion { tau: 0.7, causal_seed: false });
         assert_eq!(DecodeArg::parse("spec:4").unwrap().decode(None), Decode::Spec { steps: 4 });
         assert_eq!(DecodeArg::parse("spec:4").unwrap().name(), "spec:4");
+    }
+
+    #[test]
+    fn sampling_and_the_renderer_reach_the_engine() {
+        let recognize = |line: &str| match parse(&format!("gravityocr recognize a.pdf {line}")).unwrap().command {
+            Some(Command::Recognize(args)) => args,
+            _ => panic!("recognize was asked for"),
+        };
+        let job = |line: &str| recognize(line).job(Path::new("a.pdf"));
+        assert_eq!(job("--temperature 0.5 --seed 7").sampling, Some(Sampling { temperature: 0.5, seed: 7 }));
+        assert_eq!(job("--temperature 0.5").sampling, Some(Sampling { temperature: 0.5, seed: 0 }));
+        assert_eq!(job("--temperature 0 --seed 7 --decode diffusion").sampling, None);
+        assert_eq!(job("--decode ar").sampling, None);
+        let options = recognize("--pdfium / --pdf-renderer pdfium").model.options();
+        assert_eq!((options.pdfium_dir, options.pdf_renderer), (Some(PathBuf::from("/")), PdfRenderer::Pdfium));
+        assert_eq!(recognize("--color never").model.options().pdf_renderer, PdfRenderer::Best);
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! The command line of GravityOCR: what is asked (`cli`), what is done (`recognize`, `bench`, `models`, `devices`), and what is
-//! shown while it happens (`progress`, `live`). The engine does the reading; it is reached through `reader`.
+//! The command line of GravityOCR: what is asked (`cli`), what is done (`recognize`, `export`, `bench`, `models`,
+//! `devices`), and what is shown while it happens (`progress`, `live`). The engine does the reading; it is reached through `reader`.
 
 mod bench;
 mod cli;
 mod devices;
+mod export;
 mod inputs;
 mod interrupt;
 mod live;
@@ -74,6 +75,7 @@ fn command() -> ExitCode {
 fn run(command: Option<Command>, printer: &mut Printer) -> Exit {
     match command {
         Some(Command::Recognize(args)) => recognize::command(&args, printer),
+        Some(Command::Export(args)) => export::command(&args, printer),
         Some(Command::Bench(args)) => bench::command(&args, printer),
         Some(Command::Models(args)) => models::command(&args.command, printer),
         Some(Command::Devices(args)) => devices::command(&args, printer),

@@ -18,11 +18,11 @@ pub(crate) struct Line {
 
 /// The requests that are under way. Lines of a page are read side by side; they are shown in reading order.
 #[derive(Debug, Default)]
-pub(crate) struct LiveText {
+pub(crate) struct LiveLines {
     lines: BTreeMap<(usize, usize, usize), Line>,
 }
 
-impl LiveText {
+impl LiveLines {
     /// Takes an event; gives the lines that are complete and have no unfinished one before them.
     pub(crate) fn event(&mut self, event: &Event) -> Vec<Line> {
         match event {
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn lines_come_in_reading_order_however_they_end() {
-        let mut text = LiveText::default();
+        let mut text = LiveLines::default();
         for event in [
             started(id(0, 0)),
             started(id(0, 1)),
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_was_broken_off_is_shown_at_the_end() {
-        let mut text = LiveText::default();
+        let mut text = LiveLines::default();
         text.event(&committed(id(0, 0), 0, "half", Origin::Causal));
         let outcome = engine::event::Outcome::Cancelled;
         assert_eq!(plain(text.event(&Event::Finished { outcome })), ["half"]);
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_correction_is_underlined_and_a_round_keeps_its_colour() {
-        let mut text = LiveText::default();
+        let mut text = LiveLines::default();
         text.event(&committed(id(0, 0), 1, "ab", Origin::Causal));
         text.event(&committed(id(0, 0), 1, "cd", Origin::Accepted));
         text.event(&committed(id(0, 0), 1, "e", Origin::Correction));
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn text_cannot_steer_the_terminal() {
-        let mut text = LiveText::default();
+        let mut text = LiveLines::default();
         text.event(&committed(id(0, 0), 0, "a\x1b[2Jb\u{9b}c\r", Origin::Causal));
         assert_eq!(plain(text.event(&finished(id(0, 0)))), ["a[2Jbc"]);
         assert_eq!(cut("n\x1bame: page", 6), "name:");

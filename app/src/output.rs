@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::{NamedTempFile, TempDir, TempPath};
 
 use crate::inputs::Input;
 
@@ -75,10 +75,23 @@ impl PendingFile {
 
     /// Puts the file where it belongs. An existing one is replaced only if that was allowed.
     pub(crate) fn place(self) -> io::Result<()> {
-        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.as_file().sync_all()?;
-        persist(file, &self.target, self.force)
+        let Self { file, target, force } = self;
+        persist(complete(file)?, &target, force)
     }
+
+    /// Puts the file where it belongs, together with others.
+    pub(crate) fn place_with(self, placement: &mut Placement) -> Result<(), Unwritten> {
+        let Self { file, target, force } = self;
+        let placed = complete(file).and_then(|file| placement.place(file, &target, force));
+        placed.map_err(|error| Unwritten::new(&target, error))
+    }
+}
+
+/// The file when everything is on the disk.
+fn complete(file: BufWriter<NamedTempFile>) -> io::Result<TempPath> {
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.as_file().sync_all()?;
+    Ok(file.into_temp_path())
 }
 
 impl Write for PendingFile {
@@ -104,6 +117,112 @@ pub(crate) fn unwritten(target: &Path, error: &io::Error) -> String {
     }
 }
 
+/// A file that could not be written, and why.
+#[derive(Debug)]
+pub(crate) struct Unwritten {
+    target: PathBuf,
+    error: io::Error,
+    /// What else there is to say, beginning with a semicolon or empty.
+    also: String,
+}
+
+impl Unwritten {
+    pub(crate) fn new(target: &Path, error: io::Error) -> Self {
+        Self { target: target.to_path_buf(), error, also: String::new() }
+    }
+
+    /// Whether something is in its place that may not be overwritten.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.error.kind() == io::ErrorKind::AlreadyExists
+    }
+}
+
+impl std::fmt::Display for Unwritten {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", unwritten(&self.target, &self.error), self.also)
+    }
+}
+
+/// Puts several files in their places: all of them, or none when one of them cannot be put there. Those that were
+/// there already are taken away again, and what they replaced is put back.
+pub(crate) fn place_together(place: impl FnOnce(&mut Placement) -> Result<(), Unwritten>) -> Result<(), Unwritten> {
+    let mut placement = Placement::default();
+    place(&mut placement).map_err(|fault| Unwritten { also: placement.undo(), ..fault })
+}
+
+/// Files that are being put in their places together.
+#[derive(Default)]
+pub(crate) struct Placement {
+    placed: Vec<Placed>,
+    /// Folders that were made for them.
+    folders: Vec<PathBuf>,
+}
+
+struct Placed {
+    target: PathBuf,
+    /// What it replaced.
+    before: Option<TempPath>,
+}
+
+impl Placement {
+    fn place(&mut self, file: TempPath, target: &Path, force: bool) -> io::Result<()> {
+        let before = if force { second_name(target)? } else { None };
+        persist(file, target, force)?;
+        self.placed.push(Placed { target: target.to_path_buf(), before });
+        Ok(())
+    }
+
+    fn make_folder(&mut self, folder: &Path) -> io::Result<()> {
+        let is_new = folder.symlink_metadata().is_err();
+        make_folder(folder)?;
+        if is_new {
+            self.folders.push(folder.to_path_buf());
+        }
+        Ok(())
+    }
+
+    /// Takes everything away again; gives the end of the sentence that says so.
+    fn undo(self) -> String {
+        let mut also = "; nothing was written".to_owned();
+        for Placed { target, before } in self.placed.into_iter().rev() {
+            let Some(before) = before else {
+                let _ = fs::remove_file(target);
+                continue;
+            };
+            // Where it cannot be put back it must not be lost.
+            if let Err(fault) = before.persist(&target)
+                && let Ok(kept) = fault.path.keep()
+            {
+                also.push_str(&format!(", but what was in {} is now in {}", target.display(), kept.display()));
+            }
+        }
+        for folder in self.folders.into_iter().rev() {
+            // Only when nothing else is in it.
+            let _ = fs::remove_dir(folder);
+        }
+        also
+    }
+}
+
+/// A second name for the file at `target`, or a copy where the file system knows no second names; `None` when nothing is
+/// there. `target` itself stays where it is until it is replaced in one step.
+fn second_name(target: &Path) -> io::Result<Option<TempPath>> {
+    match target.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(_) => {}
+    }
+    let kept = tempfile::Builder::new().prefix(".gravityocr-").make_in(parent(target), |path| {
+        let copy = || fs::copy(target, path).map(drop).inspect_err(|_| drop(fs::remove_file(path)));
+        fs::hard_link(target, path).or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Err(error), // another name is tried
+            _ => copy(),
+        })
+    })?;
+    Ok(Some(kept.into_temp_path()))
+}
+
 /// Makes a folder unless it is there. A file of that name is "not a folder", not "already there".
 fn make_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder).map_err(|error| match error.kind() {
@@ -112,9 +231,8 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     })
 }
 
-fn persist(file: NamedTempFile, target: &Path, force: bool) -> io::Result<()> {
-    if force { file.persist(target).map(drop) } else { file.persist_noclobber(target).map(drop) }
-        .map_err(|error| error.error)
+fn persist(file: TempPath, target: &Path, force: bool) -> io::Result<()> {
+    if force { file.persist(target) } else { file.persist_noclobber(target) }.map_err(|error| error.error)
 }
 
 /// A temporary file that will become an ordinary one: readable by whom the user's umask says.
@@ -125,7 +243,8 @@ fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".gravityocr-").tempfile_in(folder)
 }
 
-fn parent(target: &Path) -> &Path {
+/// The folder of a file.
+pub(crate) fn parent(target: &Path) -> &Path {
     target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -145,13 +264,13 @@ impl Figures {
     }
 
     /// Keeps a picture under its final name.
-    pub(crate) fn keep(&mut self, name: &str, png: &[u8]) -> Result<(), String> {
+    pub(crate) fn keep(&mut self, name: &str, png: &[u8]) -> Result<(), Unwritten> {
         let kept = self.waiting_folder().and_then(|folder| {
             let mut file = temporary(&folder)?;
             file.write_all(png)?;
-            persist(file, &folder.join(name), true)
+            persist(file.into_temp_path(), &folder.join(name), true)
         });
-        kept.map_err(|error| unwritten(&self.folder.join(name), &error))?;
+        kept.map_err(|error| Unwritten::new(&self.folder.join(name), error))?;
         self.names.push(name.to_owned());
         Ok(())
     }
@@ -165,18 +284,14 @@ impl Figures {
         Ok(self.waiting.as_ref().map(|folder| folder.path().to_path_buf()).unwrap_or_default())
     }
 
-    /// Moves every picture into place. Without `force` nothing is moved when any of them is there already.
-    pub(crate) fn place(self) -> Result<(), String> {
+    /// Moves every picture into place.
+    pub(crate) fn place_with(self, placement: &mut Placement) -> Result<(), Unwritten> {
         let Some(waiting) = &self.waiting else { return Ok(()) };
-        if !self.force
-            && let Some(taken) = self.names.iter().map(|name| self.folder.join(name)).find(|path| path.exists())
-        {
-            return Err(unwritten(&taken, &io::ErrorKind::AlreadyExists.into()));
-        }
-        make_folder(&self.folder).map_err(|error| unwritten(&self.folder, &error))?;
+        placement.make_folder(&self.folder).map_err(|error| Unwritten::new(&self.folder, error))?;
         for name in &self.names {
-            let target = self.folder.join(name);
-            fs::rename(waiting.path().join(name), &target).map_err(|error| unwritten(&target, &error))?;
+            let (file, target) = (TempPath::try_from_path(waiting.path().join(name)), self.folder.join(name));
+            let placed = file.and_then(|file| placement.place(file, &target, self.force));
+            placed.map_err(|error| Unwritten::new(&target, error))?;
         }
         Ok(())
     }
@@ -289,18 +404,65 @@ pub(crate) mod tests {
         figures.keep("page-1-figure-1.png", b"one").unwrap();
         figures.keep("page-2-figure-1.png", b"two").unwrap();
         assert!(!folder.path().join("scan-images").exists());
-        figures.place().unwrap();
+        place_together(|placement| figures.place_with(placement)).unwrap();
         assert_eq!(listing(&folder.path().join("scan-images")), ["page-1-figure-1.png", "page-2-figure-1.png"]);
         assert_eq!(listing(folder.path()), ["scan-images"], "the waiting folder is gone");
 
         let mut again = Figures::beside(&target, "scan-images", false);
         again.keep("page-0-figure-1.png", b"zero").unwrap();
         again.keep("page-1-figure-1.png", b"other").unwrap();
-        assert!(again.place().unwrap_err().contains("--force"));
+        let fault = place_together(|placement| again.place_with(placement)).unwrap_err();
+        assert!(fault.is_taken() && fault.to_string().contains("--force"), "{fault}");
         assert_eq!(fs::read(folder.path().join("scan-images/page-1-figure-1.png")).unwrap(), b"one");
         assert_eq!(listing(&folder.path().join("scan-images")).len(), 2);
 
-        Figures::beside(&target, "other-images", false).place().unwrap();
+        place_together(|placement| Figures::beside(&target, "other-images", false).place_with(placement)).unwrap();
         assert!(!folder.path().join("other-images").exists(), "no empty folder for a document without pictures");
+    }
+
+    /// Two pictures and their document replace older ones; where a folder has the name of one of them, it fails.
+    fn replace_all(folder: &Path) -> Result<(), Unwritten> {
+        let target = folder.join("scan.md");
+        let mut figures = Figures::beside(&target, "scan-images", true);
+        for name in ["1.png", "2.png", "3.png"] {
+            figures.keep(name, b"new").unwrap();
+        }
+        let mut document = PendingFile::create(&target, true).unwrap();
+        document.write_all(b"new").unwrap();
+        place_together(|placement| {
+            figures.place_with(placement)?;
+            document.place_with(placement)
+        })
+    }
+
+    #[test]
+    fn a_fault_in_the_middle_puts_everything_back() {
+        for in_the_way in ["scan-images/3.png", "scan.md"] {
+            let folder = tempfile::tempdir().unwrap();
+            let images = folder.path().join("scan-images");
+            fs::create_dir(&images).unwrap();
+            fs::write(images.join("1.png"), "old").unwrap();
+            fs::create_dir_all(folder.path().join(in_the_way).join("full")).unwrap();
+            let before = (listing(folder.path()), listing(&images));
+            let sentence = replace_all(folder.path()).unwrap_err().to_string();
+            assert!(sentence.ends_with("cannot be written: it is a folder; nothing was written"), "{sentence}");
+            assert_eq!((listing(folder.path()), listing(&images)), before);
+            assert_eq!(fs::read(images.join("1.png")).unwrap(), b"old");
+        }
+        // Without anything in the way all are new, and no second name of an old one is left.
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("scan.md"), "old").unwrap();
+        replace_all(folder.path()).unwrap();
+        assert_eq!(fs::read(folder.path().join("scan.md")).unwrap(), b"new");
+        assert_eq!(listing(folder.path()), ["scan-images", "scan.md"]);
+        assert_eq!(listing(&folder.path().join("scan-images")), ["1.png", "2.png", "3.png"]);
+    }
+
+    #[test]
+    fn a_folder_made_for_pictures_goes_with_them() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("scan.md/full")).unwrap();
+        replace_all(folder.path()).unwrap_err();
+        assert_eq!(listing(folder.path()), ["scan.md"]);
     }
 }

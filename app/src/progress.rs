@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use engine::event::Event;
 
 use crate::cli::When;
-use crate::live::{self, LiveText};
+use crate::live::{self, LiveLines};
 use crate::tally::Tally;
 
 /// How often the redrawn lines are drawn anew.
@@ -40,7 +40,7 @@ impl Style {
 pub(crate) struct Progress {
     style: Style,
     name: String,
-    text: LiveText,
+    text: LiveLines,
     started: Instant,
     drawn_at: Option<Instant>,
     drawn_lines: usize,
@@ -60,7 +60,7 @@ impl Progress {
         Self {
             style,
             name: name.to_owned(),
-            text: LiveText::default(),
+            text: LiveLines::default(),
             started: Instant::now(),
             drawn_at: None,
             drawn_lines: 0,

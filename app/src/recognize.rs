@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use engine::decode::Sampling;
 use engine::event::{Event, Outcome};
 use engine::page::{PageResult, Status};
 use engine::region::Role;
@@ -14,7 +15,7 @@ use crate::output::{self, Destination};
 use crate::printer::Printer;
 use crate::progress::{self, Progress, Style};
 use crate::reader::{EngineReader, Next, Reader};
-use crate::results::Results;
+use crate::results::{Output, Results};
 
 /// How long to wait for an event before looking at the clock and at Ctrl+C.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -46,6 +47,9 @@ pub(crate) fn command(args: &Recognize, printer: &mut Printer) -> Exit {
     };
     if let Some(sentence) = &reader.info().fallback {
         printer.failure(sentence);
+    }
+    if let Some(Sampling { temperature, seed }) = args.sampling() {
+        printer.progress(&format!("sampling at temperature {temperature} with seed {seed}\n"));
     }
     let style = Style::detect(printer.err_is_terminal(), args.color);
     let session = Session { args, reader: &reader, inputs: &inputs, destination, style, interrupt };
@@ -89,7 +93,14 @@ impl Session<'_> {
             return Exit::Failed;
         }
         let mut reading = Reading { progress: Progress::new(self.style, &input.name()), input, printer, failed: false };
-        let mut results = Results::new(target.as_deref(), &input.name(), self.args, reading.printer.results());
+        let output = Output {
+            format: self.args.format.into(),
+            furniture: self.args.furniture,
+            force: self.args.force,
+            trace: self.args.trace.as_deref(),
+            pictures_are_there: false,
+        };
+        let mut results = Results::new(target.as_deref(), &input.name(), output, reading.printer.results());
         let cancelled = self.follow(&mut reading, &mut results);
         reading.clear();
         if let Err(sentence) = results.finish() {

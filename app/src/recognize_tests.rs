@@ -107,6 +107,24 @@ fn pictures_stand_beside_the_document_that_links_to_them() {
 }
 
 #[test]
+fn a_picture_that_cannot_be_placed_leaves_all_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let old = ["paper.md", "rounds.json", "paper-images/page-0001-region-02.png"];
+    // Where the picture of page 2 should be.
+    fs::create_dir_all(path("paper-images/page-0002-region-02.png/full")).unwrap();
+    old.iter().for_each(|name| fs::write(path(name), "old").unwrap());
+    let jobs = [Ok(vec![opened(2), page_with_figure(0), page_with_figure(1), over(Outcome::Completed)])];
+    let (target, trace) = (path("paper.md"), path("rounds.json"));
+    let ran = play(&["a.pdf", "-o", target.to_str().unwrap(), "--trace", trace.to_str().unwrap(), "--force"], jobs);
+    assert_eq!(ran.exit, Exit::Failed);
+    let sentence = "page-0002-region-02.png cannot be written: it is a folder; nothing was written\n";
+    assert!(ran.err.ends_with(sentence), "{}", ran.err);
+    old.iter().for_each(|name| assert_eq!(fs::read_to_string(path(name)).unwrap(), "old", "{name}"));
+    assert_eq!(listing(folder.path()), ["paper-images", "paper.md", "rounds.json"]);
+}
+
+#[test]
 fn nothing_is_read_for_a_file_that_may_not_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out.md");

@@ -3,12 +3,17 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use engine::export::{DocumentWriter, ExportOptions, figure_file_name};
+use engine::export::{DocumentWriter, ExportOptions, Format, figure_file_name};
 use engine::page::{Figure, PageResult};
 
-use crate::cli::Recognize;
-use crate::output::{self, Figures, PendingFile};
+use crate::output::{Figures, PendingFile, Placement, Unwritten, place_together, reason, unwritten};
 use crate::printer;
+
+/// The folder of a document's pictures stands beside it and is named after it.
+pub(crate) fn images_folder(document: &Path) -> String {
+    let stem = document.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    format!("{}-images", stem.unwrap_or_default())
+}
 
 /// The results of one input. Files take their places in `finish`; dropping this without it leaves no trace.
 pub(crate) struct Results {
@@ -19,26 +24,36 @@ pub(crate) struct Results {
     broken: bool,
 }
 
+/// What is written of an input, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Output<'a> {
+    pub(crate) format: Format,
+    pub(crate) furniture: bool,
+    pub(crate) force: bool,
+    pub(crate) trace: Option<&'a Path>,
+    /// Whether the pictures are in their places already.
+    pub(crate) pictures_are_there: bool,
+}
+
 impl Results {
     /// Results for the input called `name`, to go to `target` or else to standard output.
-    pub(crate) fn new(target: Option<&Path>, name: &str, args: &Recognize, stdout: printer::Results) -> Self {
-        // Pictures stand in a folder named after the document that links to them.
-        let stem = target.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
-        let images = stem.map(|stem| format!("{stem}-images"));
-        let figures = target.zip(images.as_deref()).map(|(target, images)| Figures::beside(target, images, args.force));
-        let options = ExportOptions { furniture: args.furniture, images, ..ExportOptions::default() };
-        let sink = |place, format| Sink {
-            place,
+    pub(crate) fn new(target: Option<&Path>, name: &str, output: Output<'_>, stdout: printer::Results) -> Self {
+        let images = target.map(images_folder);
+        let kept = target.zip(images.as_deref()).filter(|_| !output.pictures_are_there);
+        let figures = kept.map(|(target, images)| Figures::beside(target, images, output.force));
+        let options = ExportOptions { furniture: output.furniture, images, ..ExportOptions::default() };
+        let sink = |target: Option<&Path>, format| Sink {
+            target: target.map(Path::to_path_buf),
+            stdout: stdout.clone(),
             format,
             name: name.to_owned(),
             options: options.clone(),
-            force: args.force,
+            force: output.force,
             writer: None,
         };
-        let place = target.map_or(Place::Stdout(stdout), |target| Place::File(target.to_path_buf()));
         Self {
-            document: sink(place, args.format.into()),
-            trace: args.trace.as_ref().map(|file| sink(Place::File(file.clone()), engine::export::Format::Trace)),
+            document: sink(target, output.format),
+            trace: output.trace.map(|file| sink(Some(file), Format::Trace)),
             figures,
             broken: false,
         }
@@ -46,7 +61,7 @@ impl Results {
 
     /// Whether standard output was asked for and nobody reads it any more.
     pub(crate) fn is_unwanted(&self) -> bool {
-        matches!(&self.document.place, Place::Stdout(stdout) if stdout.is_closed())
+        self.document.target.is_none() && self.document.stdout.is_closed()
     }
 
     /// Adds a page. The error is a sentence; after one, nothing is put in its place.
@@ -64,43 +79,47 @@ impl Results {
     }
 
     fn figures(&mut self, page: &PageResult, figures: &[Figure]) -> Result<(), String> {
-        let Some(place) = &mut self.figures else { return Ok(()) };
-        figures.iter().try_for_each(|figure| place.keep(&figure_file_name(page.index, figure.region), &figure.png))
+        let Some(kept) = &mut self.figures else { return Ok(()) };
+        let mut keep = |figure: &Figure| kept.keep(&figure_file_name(page.index, figure.region), &figure.png);
+        figures.iter().try_for_each(|figure| keep(figure).map_err(|fault| fault.to_string()))
     }
 
     fn each_sink(&mut self, write: impl Fn(&mut DocumentWriter<Out>) -> io::Result<()>) -> Result<(), String> {
         std::iter::once(&mut self.document).chain(&mut self.trace).try_for_each(|sink| sink.add(&write))
     }
 
-    /// Puts everything in its place; nothing at all when no page came. The document comes last: once it is there,
-    /// everything that it refers to is there.
+    /// Puts everything in its place; nothing at all when no page came. All files get there or none; the document comes
+    /// last: once it is there, everything that it refers to is there.
     pub(crate) fn finish(self) -> Result<(), String> {
-        if self.broken {
+        let Self { document, trace, figures, broken } = self;
+        if broken {
             return Ok(());
         }
-        if let Some(figures) = self.figures {
-            figures.place()?;
-        }
-        if let Some(trace) = self.trace {
-            trace.finish()?;
-        }
-        self.document.finish()
+        // What goes to standard output cannot be taken back, and does not wait for files.
+        let document = if document.target.is_none() {
+            document.print()?;
+            None
+        } else {
+            Some(document)
+        };
+        let placed = place_together(|placement| {
+            figures.map_or(Ok(()), |figures| figures.place_with(placement))?;
+            trace.into_iter().chain(document).try_for_each(|sink| sink.place_with(placement))
+        });
+        placed.map_err(|fault| fault.to_string())
     }
 }
 
 /// One document in one format, begun with its first page.
 struct Sink {
-    place: Place,
-    format: engine::export::Format,
+    /// The file; standard output without one.
+    target: Option<PathBuf>,
+    stdout: printer::Results,
+    format: Format,
     name: String,
     options: ExportOptions,
     force: bool,
     writer: Option<DocumentWriter<Out>>,
-}
-
-enum Place {
-    Stdout(printer::Results),
-    File(PathBuf),
 }
 
 enum Out {
@@ -112,17 +131,20 @@ enum Out {
 
 impl Sink {
     fn add(&mut self, write: impl FnOnce(&mut DocumentWriter<Out>) -> io::Result<()>) -> Result<(), String> {
-        self.begun().and_then(write).map_err(|error| self.place.unwritten(&error))
+        self.begun().and_then(write).map_err(|error| match &self.target {
+            Some(target) => unwritten(target, &error),
+            None => unprinted(&error),
+        })
     }
 
     fn begun(&mut self) -> io::Result<&mut DocumentWriter<Out>> {
         let writer = match self.writer.take() {
             Some(writer) => writer,
             None => {
-                let out = match &self.place {
-                    Place::Stdout(stdout) if stdout.is_terminal() => Out::Held(Vec::new(), stdout.clone()),
-                    Place::Stdout(stdout) => Out::Stream(stdout.clone()),
-                    Place::File(target) => Out::File(PendingFile::create(target, self.force)?),
+                let out = match &self.target {
+                    None if self.stdout.is_terminal() => Out::Held(Vec::new(), self.stdout.clone()),
+                    None => Out::Stream(self.stdout.clone()),
+                    Some(target) => Out::File(PendingFile::create(target, self.force)?),
                 };
                 DocumentWriter::new(out, self.format, &self.name, self.options.clone())?
             }
@@ -130,24 +152,29 @@ impl Sink {
         Ok(self.writer.insert(writer))
     }
 
-    fn finish(self) -> Result<(), String> {
+    /// Ends what goes to standard output.
+    fn print(self) -> Result<(), String> {
         let Some(writer) = self.writer else { return Ok(()) };
-        let placed = writer.finish().and_then(|out| match out {
+        let printed = writer.finish().and_then(|out| match out {
             Out::Stream(mut stdout) => stdout.flush(),
             Out::Held(text, mut stdout) => stdout.write_all(&text).and_then(|()| stdout.flush()),
             Out::File(file) => file.place(),
         });
-        placed.map_err(|error| self.place.unwritten(&error))
+        printed.map_err(|error| unprinted(&error))
+    }
+
+    /// Puts the file in its place, together with others.
+    fn place_with(self, placement: &mut Placement) -> Result<(), Unwritten> {
+        let (Some(writer), Some(target)) = (self.writer, self.target) else { return Ok(()) };
+        match writer.finish().map_err(|error| Unwritten::new(&target, error))? {
+            Out::File(file) => file.place_with(placement),
+            Out::Stream(_) | Out::Held(..) => Ok(()),
+        }
     }
 }
 
-impl Place {
-    fn unwritten(&self, error: &io::Error) -> String {
-        match self {
-            Place::Stdout(_) => format!("standard output cannot be written: {}", output::reason(error)),
-            Place::File(target) => output::unwritten(target, error),
-        }
-    }
+fn unprinted(error: &io::Error) -> String {
+    format!("standard output cannot be written: {}", reason(error))
 }
 
 impl Write for Out {

@@ -37,3 +37,8 @@ pub mod worker {
     pub use crate::job::{Job, JobHandle, LayoutMode, PageOrder, Pages, Source};
     pub use crate::pipeline::{Sheet, sheet};
 }
+
+// A test that cannot run here says so.
+#[cfg(test)]
+#[path = "../../tests/skipped.rs"]
+mod skipped;

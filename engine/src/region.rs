@@ -131,6 +131,13 @@ impl Label {
             Header | Footer | Number | Footnote | AsideText | Reference | HeaderImage | FooterImage => Role::Furniture,
         }
     }
+
+    /// Whether its regions are parts of the running text: those may be items of a list or listings, and go on in another
+    /// column or on the next page. Elsewhere such marks are left over from an earlier label.
+    pub fn is_running_text(self) -> bool {
+        use Label::*;
+        matches!(self, Abstract | Algorithm | Content | ReferenceContent | Text | VerticalText)
+    }
 }
 
 /// What the model is asked to do with an image.
@@ -255,5 +262,9 @@ impl Region {
             lines: Vec::new(),
             cells: Vec::new(),
         }
+    }
+    /// Whether it is a listing, whose line breaks and indents are kept: running text that is marked as one.
+    pub fn is_listing(&self) -> bool {
+        self.preformatted && self.label.is_running_text()
     }
 }

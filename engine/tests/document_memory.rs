@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 #![cfg(target_os = "linux")]
 
+#[path = "../../tests/skipped.rs"]
+mod skipped;
+
 use std::fmt::Write as _;
 
 use engine::document::{Document, DocumentError, OpenOptions, PdfRenderer};
@@ -70,7 +73,7 @@ fn page_300_takes_no_more_than_page_30() {
         let mut document = match Document::from_bytes("long.pdf", bytes.clone(), &options) {
             Ok(document) => document,
             Err(error @ DocumentError::PdfiumMissing { .. }) => {
-                eprintln!("skipped pdfium: {error}");
+                skipped::skipped(&error.to_string());
                 continue;
             }
             Err(error) => panic!("{error}"),

@@ -8,9 +8,10 @@ mod table;
 mod ways;
 
 use engine::device::Device;
+use engine::document::OpenOptions;
 use engine::measure::{Bench as Rig, Ceilings, Facts, Picture, RequestSize};
 use engine::region::Rect;
-use engine::worker::Source;
+use engine::worker::{EngineOptions, Source};
 
 pub(crate) use spread::Spread;
 use stage::{Spec, Stage, Stages, Together};
@@ -48,7 +49,7 @@ pub(crate) struct Measured {
     side_by_side: Vec<Together>,
     /// Why a card started its kernels one by one.
     no_graphs: Option<String>,
-    ceilings: Machine,
+    ceilings: CeilingSpreads,
     /// What drafting gives; `None` where the checkpoint does not draft or it was not asked for.
     spec: Option<Spec>,
     ways: Vec<Way>,
@@ -58,7 +59,7 @@ pub(crate) struct Measured {
 
 /// What the device can do at best.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Machine {
+pub(crate) struct CeilingSpreads {
     /// Reading memory, GB/s; not measured on a card.
     read: Spread,
     /// Copying memory, GB/s read and written.
@@ -68,7 +69,7 @@ pub(crate) struct Machine {
     product_sizes: [usize; 3],
 }
 
-impl Machine {
+impl CeilingSpreads {
     fn of(ceilings: Ceilings) -> Self {
         let Ceilings { read, copy, product, product_sizes } = ceilings;
         Self { read: Spread::of(read), copy: Spread::of(copy), product: Spread::of(product), product_sizes }
@@ -178,7 +179,7 @@ fn measure(args: &Bench, interrupt: &Interrupt) -> Result<Measured, Fault> {
         stages,
         side_by_side: side_by_side.into_iter().map(Together::of).collect(),
         no_graphs,
-        ceilings: Machine::of(ceilings),
+        ceilings: CeilingSpreads::of(ceilings),
         device,
         spec,
         ways,
@@ -240,7 +241,10 @@ fn sample() -> Source {
 
 fn pictures(args: &Bench) -> Result<Vec<Picture>, String> {
     let crop = args.images.is_empty().then_some(CROP);
-    sources(args).iter().map(|source| Picture::open(source, crop).map_err(|error| error.to_string())).collect()
+    let EngineOptions { pdfium_dir, pdf_renderer, .. } = args.model.options();
+    let options = OpenOptions { pdfium_dir, pdf_renderer, ..OpenOptions::default() };
+    let open = |source| Picture::open(source, &options, crop).map_err(|error| error.to_string());
+    sources(args).iter().map(open).collect()
 }
 
 /// The largest resident size of this process so far, as Linux keeps it.
@@ -301,7 +305,7 @@ mod testing {
             stages: Stages { ar: Stage { ms: some, gigabytes: some, gigaflop: some }, ..Stages::default() },
             side_by_side: Vec::new(),
             no_graphs: None,
-            ceilings: Machine {
+            ceilings: CeilingSpreads {
                 read: twice,
                 copy: twice,
                 product: Spread { median: 8.0, ..twice },
@@ -334,7 +338,7 @@ mod testing {
             },
             side_by_side: vec![Together { requests: 1, ms: ms(4.0) }, Together { requests: 2, ms: ms(5.0) }],
             no_graphs: Some("operation not permitted".to_owned()),
-            ceilings: Machine { read: Spread::default(), copy: ms(8.0), ..cpu.ceilings },
+            ceilings: CeilingSpreads { read: Spread::default(), copy: ms(8.0), ..cpu.ceilings },
             spec: Some(Spec { rate: ms(4500.0), tpf: Some(9.0), accepted: Some(16.0), assumed: true }),
             ..cpu
         }

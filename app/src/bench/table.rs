@@ -2,7 +2,7 @@
 
 use engine::device::{Device, Plan};
 
-use super::{Machine, Measured, Spread, Stage, Way};
+use super::{CeilingSpreads, Measured, Spread, Stage, Way};
 use crate::devices::size;
 
 /// Everything that was measured.
@@ -63,7 +63,7 @@ fn taken(plan: &Plan) -> String {
 
 /// The ceilings.
 fn ceilings(measured: &Measured) -> String {
-    let Machine { read, copy, product, product_sizes: [rows, inner, columns] } = measured.ceilings;
+    let CeilingSpreads { read, copy, product, product_sizes: [rows, inner, columns] } = measured.ceilings;
     let (machine, reading) = match measured.device {
         Device::Cpu => ("this machine", Some(("reading memory".to_owned(), "GB/s", read))),
         Device::Cuda(_) => ("this card", None),

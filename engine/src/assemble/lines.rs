@@ -4,7 +4,7 @@ use super::clean::{clean, clean_line, clean_listing};
 use super::hyphen::{Vocabulary, append, append_strip};
 use super::table::table_html;
 use crate::page::Reading;
-use crate::region::{Cell, Region, Task};
+use crate::region::{Cell, Region, Role, Task};
 
 /// Indents deeper than this many characters are a fault of the segmentation.
 const MAX_INDENT: usize = 160;
@@ -37,21 +37,23 @@ impl LineText {
 pub fn region_text(region: &Region, readings: &[Reading]) -> String {
     if readings.iter().all(|reading| reading.line.is_none()) {
         let answers = readings.iter().map(|reading| match reading.task {
-            Task::Text if region.preformatted => clean_listing(&reading.text),
+            Task::Text if region.is_listing() => clean_listing(&reading.text),
             task => clean(&reading.text, task),
         });
         return answers.filter(|answer| !answer.is_empty()).collect::<Vec<_>>().join("\n\n");
     }
+    // Cells of a region that is no table are left over from another label.
+    let is_segmented_table = region.label.role() == Role::Table && !region.cells.is_empty();
     let in_cells = region.cells.iter().map(|cell| cell.lines.len()).sum();
-    let count = if region.cells.is_empty() { region.lines.len() } else { in_cells };
+    let count = if is_segmented_table { in_cells } else { region.lines.len() };
     let mut lines = vec![LineText::default(); count];
     for reading in readings {
         if let Some(line) = reading.line.and_then(|line| lines.get_mut(line)) {
-            let text = if region.preformatted { clean_listing(&reading.text) } else { clean_line(&reading.text) };
+            let text = if region.is_listing() { clean_listing(&reading.text) } else { clean_line(&reading.text) };
             line.strips.push(text);
         }
     }
-    if region.cells.is_empty() {
+    if !is_segmented_table {
         return join_lines(region, &lines);
     }
     let mut rest = lines.as_slice();
@@ -68,11 +70,11 @@ pub fn region_text(region: &Region, readings: &[Reading]) -> String {
 /// Joins the texts of a text region's lines. `lines[i]` belongs to `region.lines[i]`.
 ///
 /// In running text, lines are joined by a blank (by nothing in scripts that have none between words), words divided at a
-/// line end are repaired while real hyphens stay, and paragraphs are separated by a blank line. In a preformatted region
+/// line end are repaired while real hyphens stay, and paragraphs are separated by a blank line. In a listing
 /// each line stays a line, with its indent.
 pub fn join_lines(region: &Region, lines: &[LineText]) -> String {
     let lines: Vec<String> = lines.iter().map(LineText::joined).collect();
-    if region.preformatted { listing(region, &lines) } else { running_text(region, &lines) }
+    if region.is_listing() { listing(region, &lines) } else { running_text(region, &lines) }
 }
 
 fn running_text(region: &Region, lines: &[String]) -> String {
@@ -192,6 +194,18 @@ mod tests {
         listing.lines[2].indent = u32::MAX;
         let text = join_lines(&listing, &texts(&["for x in y:", "print(x-", "done"]));
         assert_eq!(text, format!("for x in y:\n    print(x-\n\n{}done", " ".repeat(MAX_INDENT)));
+    }
+
+    #[test]
+    fn a_label_that_has_no_listings_or_cells_ignores_those_of_another() {
+        let readings = [reading(Some(0), "A  title -", Task::Text), reading(Some(1), "in two lines", Task::Text)];
+        let plain = Region { label: Label::ParagraphTitle, ..region(&[true, false]) };
+        let bounds = plain.bounds;
+        let cell =
+            Cell { row: 0, column: 0, rowspan: 1, colspan: 1, header: false, bounds, lines: plain.lines.clone() };
+        let retyped = Region { preformatted: true, cells: vec![cell], ..plain.clone() };
+        assert_eq!(region_text(&retyped, &readings), region_text(&plain, &readings));
+        assert_eq!(region_text(&plain, &readings), "A title - in two lines");
     }
 
     fn reading(line: Option<usize>, text: &str, task: Task) -> Reading {

@@ -14,4 +14,4 @@ pub use clean::{clean, clean_line, clean_listing};
 pub(crate) use hyphen::{Vocabulary, append};
 pub use lines::{LineText, join_cell_lines, join_lines, region_text};
 pub use repeat::cut_loop;
-pub use table::{Place, Table, TableCell, table_html};
+pub use table::{GridCell, Table, TableCell, table_html};

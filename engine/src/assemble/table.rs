@@ -31,7 +31,7 @@ pub struct TableCell {
 
 /// A cell on its table's grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place<'a> {
+pub struct GridCell<'a> {
     /// First grid row, from 0.
     pub row: usize,
     /// First grid column, from 0.
@@ -100,10 +100,10 @@ impl Table {
     }
 
     /// Where its cells stand on the grid, in the order in which they are written.
-    pub fn places(&self) -> Vec<Place<'_>> {
+    pub fn grid_cells(&self) -> Vec<GridCell<'_>> {
         let rows = self.rows.len().min(MAX_ROWS);
         let mut taken: Vec<Vec<bool>> = vec![Vec::new(); rows];
-        let mut places = Vec::new();
+        let mut placed = Vec::new();
         for (row, cells) in self.rows.iter().take(rows).enumerate() {
             let mut column = 0;
             for cell in cells {
@@ -121,20 +121,20 @@ impl Table {
                     }
                     line[column..column + colspan].fill(true);
                 }
-                places.push(Place { row, column, rowspan, colspan, cell });
+                placed.push(GridCell { row, column, rowspan, colspan, cell });
                 column += colspan;
             }
         }
-        places
+        placed
     }
 
     /// The texts on the table's grid, every row equally long. A cell stands where it begins; the other places that it
     /// covers are empty.
     pub fn grid(&self) -> Vec<Vec<&str>> {
-        let places = self.places();
-        let width = places.iter().map(|place| place.column + place.colspan).max().unwrap_or(0);
+        let placed = self.grid_cells();
+        let width = placed.iter().map(|place| place.column + place.colspan).max().unwrap_or(0);
         let mut grid = vec![vec![""; width]; self.rows.len().min(MAX_ROWS)];
-        for place in places {
+        for place in placed {
             grid[place.row][place.column] = &place.cell.text;
         }
         grid
@@ -204,8 +204,8 @@ mod tests {
             ]
         );
         assert!(table.has_spans());
-        let places: Vec<_> = table.places().iter().map(|p| (p.row, p.column, p.rowspan, p.colspan)).collect();
-        assert_eq!(places[..5], [(0, 0, 2, 1), (0, 1, 1, 2), (1, 1, 1, 1), (1, 2, 1, 1), (2, 0, 4, 1)]);
+        let cells: Vec<_> = table.grid_cells().iter().map(|p| (p.row, p.column, p.rowspan, p.colspan)).collect();
+        assert_eq!(cells[..5], [(0, 0, 2, 1), (0, 1, 1, 2), (1, 1, 1, 1), (1, 2, 1, 1), (2, 0, 4, 1)]);
         assert_eq!(Table::parse(&table.to_html()).unwrap(), table);
     }
 

@@ -75,8 +75,9 @@ impl Decoded {
 /// Decodes one request to its end token, the length limit or a cancel.
 ///
 /// Without `sampling` every mode is greedy, and [`Decode::Spec`] gives the tokens of [`Decode::Ar`]. `drafter` is needed
-/// by every mode but AR. Fails when a forward fails; what was committed by then was observed. A forward that was cancelled
-/// is no failure: it commits nothing, and the rounds before it are what was decoded.
+/// by every mode but AR. Diffusion, which verifies nothing, is greedy in any case. Fails when a forward fails; what was
+/// committed by then was observed. A forward that was cancelled is no failure: it commits nothing, and the rounds before it
+/// are what was decoded.
 pub fn decode(
     target: &mut dyn Target,
     mode: Decode,
@@ -86,6 +87,7 @@ pub fn decode(
     observer: &mut dyn Observer,
 ) -> Result<Decoded, TargetError> {
     let mut log = CommitLog::new(limits, observer);
+    let sampling = sampling.filter(|_| !matches!(mode, Decode::Diffusion { .. }));
     let chooser = sampling::Chooser::new(sampling);
     let drafter = match (mode, drafter) {
         (Decode::Ar, _) => None,

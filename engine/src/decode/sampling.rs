@@ -8,7 +8,8 @@ use super::{Peak, Target};
 pub struct Sampling {
     /// Divides the logits; above 0.
     pub temperature: f32,
-    /// The same seed gives the same choices.
+    /// The same seed gives the same choices. Each request begins the seed's one stream of random numbers, so that its
+    /// text depends on nothing that is read beside it; two requests that see the same image give the same text.
     pub seed: u64,
 }
 
@@ -135,3 +136,7 @@ fn draw(p: &[f32], rng: &mut fastrand::Rng) -> Peak {
     }
     Peak { id: last as u32, probability: p.get(last).copied().unwrap_or(0.0) }
 }
+
+#[cfg(test)]
+#[path = "sampling_tests.rs"]
+mod tests;

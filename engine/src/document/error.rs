@@ -1,5 +1,7 @@
 //! What can go wrong with a file, in sentences for its owner.
 
+use std::time::Duration;
+
 /// Why a document or one of its pages cannot be had. Pages are counted from 1 in the sentences and from 0 in the fields.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
@@ -54,6 +56,12 @@ pub enum DocumentError {
         "{name} was to be drawn by pdfium, whose library was not found; install it or choose the built-in renderer"
     )]
     PdfiumMissing {
+        /// The file's name.
+        name: String,
+    },
+    /// pdfium alone was to draw it, and hangs.
+    #[error("{name} was to be drawn by pdfium, which hangs; start the program again or choose the built-in renderer")]
+    PdfiumHangs {
         /// The file's name.
         name: String,
     },
@@ -147,6 +155,10 @@ pub(super) enum Fault {
     NoPages,
     /// No library of pdfium.
     NoPdfium,
+    /// The time was over.
+    TimedOut(Duration),
+    /// The library that was to read it hangs: in this job, after so long, or in an earlier one.
+    Hangs { waited: Option<Duration> },
 }
 
 impl Fault {
@@ -157,6 +169,14 @@ impl Fault {
             Fault::EndsEarly => DocumentError::EndsEarly { name, page },
             Fault::TooLarge { width, height } => DocumentError::PageTooLarge { name, page, width, height, limit },
             Fault::Broken(reason) => DocumentError::PageFailed { name, page, reason },
+            Fault::TimedOut(limit) => DocumentError::PageFailed { name, page, reason: too_slow("it", limit) },
+            Fault::Hangs { waited } => {
+                let since = waited.map_or("pdfium hangs since an earlier page".to_owned(), |waited| {
+                    too_slow("pdfium hangs: it", waited)
+                });
+                let advice = "start the program again or choose the built-in renderer";
+                DocumentError::PageFailed { name, page, reason: format!("{since}; {advice}") }
+            }
             Fault::Locked { .. } | Fault::NoPages | Fault::NoPdfium => self.of_file(&name),
         }
     }
@@ -174,6 +194,12 @@ impl Fault {
             Fault::Locked { given: true } => DocumentError::WrongPassword { name },
             Fault::NoPages => DocumentError::NoPages { name },
             Fault::NoPdfium => DocumentError::PdfiumMissing { name },
+            Fault::TimedOut(limit) => DocumentError::Damaged { name, reason: too_slow("it", limit) },
+            Fault::Hangs { .. } => DocumentError::PdfiumHangs { name },
         }
     }
+}
+
+fn too_slow(what: &str, limit: Duration) -> String {
+    format!("{what} takes longer than {} seconds", limit.as_secs())
 }

@@ -45,7 +45,7 @@ pub(super) mod tag {
 
 /// Byte order and width of the offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct Encoding {
     pub(super) little_endian: bool,
     big_tiff: bool,
 }
@@ -61,7 +61,7 @@ struct Field {
 /// One directory: for a TIFF file, one image.
 #[derive(Clone, Debug)]
 pub(super) struct Directory {
-    layout: Layout,
+    encoding: Encoding,
     /// How many it has, kept or not.
     entries: usize,
     fields: BTreeMap<u16, Field>,
@@ -70,7 +70,7 @@ pub(super) struct Directory {
 /// The chain of directories in the order of the file. A link that leads nowhere becomes a fault at its place, so that no
 /// page disappears silently.
 pub(super) fn directories(bytes: &[u8]) -> Result<Vec<Result<Directory, Fault>>, Fault> {
-    let (layout, first) = header(bytes).ok_or(Fault::EndsEarly)?;
+    let (encoding, first) = header(bytes).ok_or(Fault::EndsEarly)?;
     let mut chain = Vec::new();
     let mut seen = HashSet::new();
     let mut fields = 0;
@@ -79,7 +79,7 @@ pub(super) fn directories(bytes: &[u8]) -> Result<Vec<Result<Directory, Fault>>,
         if !seen.insert(offset) || chain.len() == MAX_DIRECTORIES || fields > MAX_FIELDS {
             return Err(Fault::Broken("its list of pages has no end".to_owned()));
         }
-        match directory(bytes, layout, offset) {
+        match directory(bytes, encoding, offset) {
             Some((directory, next)) => {
                 fields += directory.entries + 1;
                 chain.push(Ok(directory));
@@ -94,18 +94,18 @@ pub(super) fn directories(bytes: &[u8]) -> Result<Vec<Result<Directory, Fault>>,
     Ok(chain)
 }
 
-fn header(bytes: &[u8]) -> Option<(Layout, u64)> {
+fn header(bytes: &[u8]) -> Option<(Encoding, u64)> {
     let little_endian = bytes.starts_with(b"II");
-    let big_tiff = Layout { little_endian, big_tiff: false }.number(bytes, 2, 2)? == 43;
-    let layout = Layout { little_endian, big_tiff };
-    let first = if big_tiff { layout.number(bytes, 8, 8)? } else { layout.number(bytes, 4, 4)? };
-    Some((layout, first))
+    let big_tiff = Encoding { little_endian, big_tiff: false }.number(bytes, 2, 2)? == 43;
+    let encoding = Encoding { little_endian, big_tiff };
+    let first = if big_tiff { encoding.number(bytes, 8, 8)? } else { encoding.number(bytes, 4, 4)? };
+    Some((encoding, first))
 }
 
-fn directory(bytes: &[u8], layout: Layout, offset: u64) -> Option<(Directory, u64)> {
-    let (count_size, entry_size, word) = if layout.big_tiff { (8, 20, 8) } else { (2, 12, 4) };
+fn directory(bytes: &[u8], encoding: Encoding, offset: u64) -> Option<(Directory, u64)> {
+    let (count_size, entry_size, word) = if encoding.big_tiff { (8, 20, 8) } else { (2, 12, 4) };
     let offset = usize::try_from(offset).ok()?;
-    let count = usize::try_from(layout.number(bytes, offset, count_size)?).ok()?;
+    let count = usize::try_from(encoding.number(bytes, offset, count_size)?).ok()?;
     let entries = offset + count_size;
     let end = entries.checked_add(count.checked_mul(entry_size)?)?;
     if count > usize::from(u16::MAX) || end > bytes.len() {
@@ -113,22 +113,22 @@ fn directory(bytes: &[u8], layout: Layout, offset: u64) -> Option<(Directory, u6
     }
     let mut fields = BTreeMap::new();
     for at in (entries..end).step_by(entry_size) {
-        let tag = layout.number(bytes, at, 2)? as u16;
-        let kind = layout.number(bytes, at + 2, 2)? as u16;
-        let count = usize::try_from(layout.number(bytes, at + 4, word)?).ok();
+        let tag = encoding.number(bytes, at, 2)? as u16;
+        let kind = encoding.number(bytes, at + 2, 2)? as u16;
+        let count = usize::try_from(encoding.number(bytes, at + 4, word)?).ok();
         let value = at + 4 + word;
         // Values that fit stand in the entry itself. Unknown kinds (private fields) are passed over.
         if let (Some(count), Some(size)) = (count, size_of(kind)) {
             let inside = count.checked_mul(size).is_some_and(|total| total <= word);
-            let start = if inside { Some(value) } else { usize::try_from(layout.number(bytes, value, word)?).ok() };
+            let start = if inside { Some(value) } else { usize::try_from(encoding.number(bytes, value, word)?).ok() };
             if let Some(start) = start {
                 fields.entry(tag).or_insert(Field { kind, count, start });
             }
         }
     }
     // Some writers leave out the link after the last directory.
-    let next = layout.number(bytes, end, word).unwrap_or(0);
-    Some((Directory { layout, entries: count, fields }, next))
+    let next = encoding.number(bytes, end, word).unwrap_or(0);
+    Some((Directory { encoding, entries: count, fields }, next))
 }
 
 /// Bytes of one value.
@@ -142,7 +142,7 @@ fn size_of(kind: u16) -> Option<usize> {
     }
 }
 
-impl Layout {
+impl Encoding {
     /// An unsigned number of 1, 2, 4 or 8 bytes.
     fn number(self, bytes: &[u8], at: usize, size: usize) -> Option<u64> {
         let raw = bytes.get(at..at.checked_add(size)?)?;
@@ -152,8 +152,8 @@ impl Layout {
 }
 
 impl Directory {
-    pub(super) fn layout(&self) -> Layout {
-        self.layout
+    pub(super) fn encoding(&self) -> Encoding {
+        self.encoding
     }
 
     pub(super) fn has(&self, tag: u16) -> bool {
@@ -167,20 +167,20 @@ impl Directory {
         if raw.len() / size > MAX_VALUES {
             return None;
         }
-        (0..raw.len() / size).map(|i| self.layout.number(raw, i * size, size)).collect()
+        (0..raw.len() / size).map(|i| self.encoding.number(raw, i * size, size)).collect()
     }
 
     /// The first value of an integer field.
     pub(super) fn number(&self, bytes: &[u8], tag: u16) -> Option<u64> {
         let field = self.fields.get(&tag).filter(|field| field.count > 0)?;
-        self.layout.number(bytes, field.start, size_of(field.kind)?)
+        self.encoding.number(bytes, field.start, size_of(field.kind)?)
     }
 
     /// The first value of a fraction field.
     fn fraction(&self, bytes: &[u8], tag: u16) -> Option<f64> {
         let field = self.fields.get(&tag).filter(|field| field.kind == 5 && field.count > 0)?;
-        let numerator = self.layout.number(bytes, field.start, 4)? as f64;
-        let denominator = self.layout.number(bytes, field.start.checked_add(4)?, 4)? as f64;
+        let numerator = self.encoding.number(bytes, field.start, 4)? as f64;
+        let denominator = self.encoding.number(bytes, field.start.checked_add(4)?, 4)? as f64;
         Some(numerator / denominator)
     }
 

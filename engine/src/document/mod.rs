@@ -37,7 +37,7 @@ pub use turn::Turn;
 use error::Fault;
 use pdf::PdfPages;
 use picture::Picture;
-use sniff::Kind;
+use sniff::FileFormat;
 use tiff::TiffPages;
 
 /// What a file may cost. Checked before memory is taken.
@@ -123,10 +123,13 @@ impl AsRef<[u8]> for Bytes {
 pub struct Document {
     name: String,
     limits: Limits,
-    source: Source,
+    rasterizer: Rasterizer,
+    /// Pages that took all the time they had.
+    timeouts: u32,
 }
 
-enum Source {
+/// What draws the pages of a file.
+enum Rasterizer {
     Pdf(PdfPages),
     Tiff(TiffPages),
     Picture(Picture),
@@ -172,21 +175,21 @@ impl Document {
             let (bytes, limit) = (bytes.len() as u64, limits.max_file_bytes);
             return Err(DocumentError::FileTooLarge { name: name.to_owned(), bytes, limit });
         }
-        let kind = sniff::sniff(&bytes).map_err(|stranger| DocumentError::NotADocument {
+        let format = sniff::sniff(&bytes).map_err(|stranger| DocumentError::NotADocument {
             name: name.to_owned(),
             looks_like: stranger.looks_like,
             advice: stranger.advice,
         })?;
         let bytes = Bytes(Arc::new(bytes));
-        let source = match kind {
-            Kind::Pdf => PdfPages::open(bytes, options).map(Source::Pdf),
-            Kind::Tiff => TiffPages::open(bytes).map(Source::Tiff),
-            Kind::Png | Kind::Jpeg | Kind::WebP | Kind::Bmp | Kind::Gif => {
-                Ok(Source::Picture(Picture::new(kind, bytes)))
+        let rasterizer = match format {
+            FileFormat::Pdf => PdfPages::open(bytes, options).map(Rasterizer::Pdf),
+            FileFormat::Tiff => TiffPages::open(bytes).map(Rasterizer::Tiff),
+            FileFormat::Png | FileFormat::Jpeg | FileFormat::WebP | FileFormat::Bmp | FileFormat::Gif => {
+                Ok(Rasterizer::Picture(Picture::new(format, bytes)))
             }
         }
         .map_err(|fault| fault.of_file(name))?;
-        let document = Document { name: name.to_owned(), limits, source };
+        let document = Document { name: name.to_owned(), limits, rasterizer, timeouts: 0 };
         match document.page_count() {
             0 => Err(Fault::NoPages.of_file(name)),
             count if count > document.limits.max_pages => {
@@ -203,19 +206,19 @@ impl Document {
 
     /// How many pages it has; at least one.
     pub fn page_count(&self) -> usize {
-        match &self.source {
-            Source::Pdf(pdf) => pdf.page_count(),
-            Source::Tiff(tiff) => tiff.page_count(),
-            Source::Picture(_) => 1,
+        match &self.rasterizer {
+            Rasterizer::Pdf(pdf) => pdf.page_count(),
+            Rasterizer::Tiff(tiff) => tiff.page_count(),
+            Rasterizer::Picture(_) => 1,
         }
     }
 
     /// What draws its pages: `pdfium`, `hayro`, or the name of the image format.
     pub fn renderer(&self) -> &'static str {
-        match &self.source {
-            Source::Pdf(pdf) => pdf.renderer(),
-            Source::Tiff(_) => "tiff",
-            Source::Picture(picture) => picture.format(),
+        match &self.rasterizer {
+            Rasterizer::Pdf(pdf) => pdf.renderer(),
+            Rasterizer::Tiff(_) => "tiff",
+            Rasterizer::Picture(picture) => picture.format(),
         }
     }
 
@@ -229,13 +232,31 @@ impl Document {
         if page >= count {
             return Err(DocumentError::NoSuchPage { name: self.name.clone(), page, count });
         }
-        let raster = match &mut self.source {
-            Source::Pdf(pdf) => pdf.render(page, dpi, &self.limits),
-            Source::Tiff(tiff) => tiff.render(page, &self.limits),
-            Source::Picture(picture) => picture.render(&self.limits),
+        let rendered = match patience(self.limits.max_time, self.timeouts) {
+            None => Err(Fault::Broken("other pages of it took too long; save the file anew".to_owned())),
+            Some(max_time) => {
+                let limits = Limits { max_time, ..self.limits.clone() };
+                match &mut self.rasterizer {
+                    Rasterizer::Pdf(pdf) => pdf.render(page, dpi, &limits),
+                    Rasterizer::Tiff(tiff) => tiff.render(page, &limits),
+                    Rasterizer::Picture(picture) => picture.render(&limits),
+                }
+            }
         };
-        raster.map_err(|fault| fault.of_page(&self.name, page, self.limits.max_pixels))
+        if matches!(rendered, Err(Fault::TimedOut(_) | Fault::Hangs { waited: Some(_) })) {
+            self.timeouts += 1;
+        }
+        rendered.map_err(|fault| fault.of_page(&self.name, page, self.limits.max_pixels))
     }
+}
+
+/// Pages of one document that may use up their time.
+const MAX_TIMEOUTS: u32 = 8;
+
+/// The time that a page has after so many others of its document took all of theirs: half as much each time, so that a
+/// document whose every page hangs costs no more than twice the limit. None when there were too many.
+fn patience(limit: Duration, timeouts: u32) -> Option<Duration> {
+    (timeouts < MAX_TIMEOUTS).then(|| limit / (1 << timeouts))
 }
 
 /// A system error in words that name no error code, for the frequent ones.

@@ -4,52 +4,78 @@ use image::RgbImage;
 
 use super::error::Fault;
 use super::hayro::HayroPages;
-use super::pdfium::{self, PdfiumPages};
+use super::pdfium;
 use super::{Bytes, Limits, OpenOptions, PageRaster, PdfRenderer};
 
 /// The renderers keep what they have read of the file (pdfium) or the content of the pages they have drawn (hayro) until
 /// it is closed. It is opened anew after this many pages.
 const PAGES_PER_OPENING: usize = 25;
 
+/// The library that draws PDFs where it is found.
+pub(super) trait Library: Send {
+    /// Opens a file.
+    fn open(&self, bytes: &Bytes, password: Option<&str>, limits: &Limits) -> Result<Box<dyn OpenPdf>, Fault>;
+}
+
+/// A file that the library has opened.
+pub(super) trait OpenPdf: Send {
+    fn page_count(&self) -> usize;
+    fn render(&self, page: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault>;
+}
+
 pub(super) struct PdfPages {
     bytes: Bytes,
     password: Option<String>,
     drawer: Drawer,
+    /// Whether hayro may draw what the library cannot.
+    may_change: bool,
     page_count: usize,
     drawn: usize,
 }
 
 /// The file as opened by one of the renderers.
 enum Drawer {
-    Pdfium(PdfiumPages),
-    Hayro(HayroPages),
+    Pdfium(Box<dyn Library>, Box<dyn OpenPdf>),
+    Hayro {
+        pages: HayroPages,
+        /// Whether it draws because pdfium hangs.
+        instead: bool,
+    },
 }
 
 impl PdfPages {
     pub(super) fn open(bytes: Bytes, options: &OpenOptions) -> Result<PdfPages, Fault> {
+        let library = match options.pdf_renderer {
+            PdfRenderer::Hayro => None,
+            PdfRenderer::Best | PdfRenderer::Pdfium => pdfium::library(options.pdfium_dir.as_deref()),
+        };
+        Self::open_with(library.map(|library| Box::new(library) as Box<dyn Library>), bytes, options)
+    }
+
+    fn open_with(library: Option<Box<dyn Library>>, bytes: Bytes, options: &OpenOptions) -> Result<PdfPages, Fault> {
         let (password, limits) = (options.password.clone(), &options.limits);
         if password.as_deref().is_some_and(|password| password.contains('\0')) {
             // No password has that character, and pdfium's strings end at it.
             return Err(Fault::Locked { given: true });
         }
-        let library = match options.pdf_renderer {
-            PdfRenderer::Hayro => None,
-            PdfRenderer::Best | PdfRenderer::Pdfium => pdfium::library(options.pdfium_dir.as_deref()),
+        let may_change = options.pdf_renderer != PdfRenderer::Pdfium;
+        let hayro = |instead| {
+            let pages = HayroPages::open(&bytes, password.as_deref(), limits)?;
+            Ok(Drawer::Hayro { pages, instead })
         };
-        let hayro = || HayroPages::open(&bytes, password.as_deref(), limits).map(Drawer::Hayro);
         let drawer = match library {
-            None if options.pdf_renderer == PdfRenderer::Pdfium => Err(Fault::NoPdfium),
-            None => hayro(),
-            Some(library) => match PdfiumPages::open(library, &bytes, password.as_deref(), limits) {
+            None if may_change => hayro(false),
+            None => Err(Fault::NoPdfium),
+            Some(library) => match library.open(&bytes, password.as_deref(), limits) {
                 // What one cannot repair, the other sometimes can.
-                Err(fault @ Fault::Broken(_)) if options.pdf_renderer == PdfRenderer::Best => {
-                    hayro().map_err(|_| fault)
+                Err(fault @ (Fault::Broken(_) | Fault::Hangs { .. })) if may_change => {
+                    hayro(matches!(fault, Fault::Hangs { .. })).map_err(|_: Fault| fault)
                 }
-                opened => opened.map(Drawer::Pdfium),
+                opened => opened.map(|pages| Drawer::Pdfium(library, pages)),
             },
         }?;
         let page_count = drawer.page_count();
-        Ok(PdfPages { bytes, password, drawer, page_count, drawn: 0 })
+        Ok(PdfPages { bytes, password, drawer, may_change, page_count, drawn: 0 })
     }
 
     pub(super) fn page_count(&self) -> usize {
@@ -58,26 +84,45 @@ impl PdfPages {
 
     pub(super) fn renderer(&self) -> &'static str {
         match self.drawer {
-            Drawer::Pdfium(_) => "pdfium",
-            Drawer::Hayro(_) => "hayro",
+            Drawer::Pdfium(..) => "pdfium",
+            Drawer::Hayro { .. } => "hayro",
         }
     }
 
     pub(super) fn render(&mut self, page: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {
+        let drawn = self.reopen(limits).and_then(|()| self.draw(page, dpi, limits));
+        match drawn {
+            Err(fault @ Fault::Hangs { .. }) if self.may_change => self.draw_instead(page, dpi, limits, fault),
+            drawn => drawn,
+        }
+    }
+
+    /// Opens the file anew when enough pages were drawn.
+    fn reopen(&mut self, limits: &Limits) -> Result<(), Fault> {
         let (bytes, password) = (&self.bytes, self.password.as_deref());
         if self.drawn == PAGES_PER_OPENING {
-            self.drawer = match &self.drawer {
-                Drawer::Pdfium(pages) => {
-                    PdfiumPages::open(pages.library(), bytes, password, limits).map(Drawer::Pdfium)
-                }
-                Drawer::Hayro(_) => HayroPages::open(bytes, password, limits).map(Drawer::Hayro),
-            }?;
+            match &mut self.drawer {
+                Drawer::Pdfium(library, pages) => *pages = library.open(bytes, password, limits)?,
+                Drawer::Hayro { pages, .. } => *pages = HayroPages::open(bytes, password, limits)?,
+            }
             self.drawn = 0;
         }
         self.drawn += 1;
+        Ok(())
+    }
+
+    fn draw(&self, page: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {
         let pages = match &self.drawer {
-            Drawer::Hayro(pages) => return pages.render(page, dpi, limits),
-            Drawer::Pdfium(pages) => pages,
+            Drawer::Pdfium(_, pages) => pages,
+            Drawer::Hayro { pages, instead } => {
+                let mut raster = pages.render(page, dpi, limits)?;
+                if *instead {
+                    let notice = raster.notice.take().map_or(String::new(), |notice| notice + "; ");
+                    let why = format!("page {} was drawn by the built-in renderer because pdfium hangs", page + 1);
+                    raster.notice = Some(notice + &why);
+                }
+                return Ok(raster);
+            }
         };
         let raster = pages.render(page, dpi, limits)?;
         if !is_blank(&raster.pixels) {
@@ -85,18 +130,33 @@ impl PdfPages {
         }
         // pdfium does not say when it passes over damaged content, so hayro tells whether blank is meant. It counts pages
         // in its own way in a damaged file: then pdfium's word is all there is.
-        match HayroPages::open(bytes, password, limits) {
-            Ok(hayro) if hayro.page_count() == self.page_count => hayro.render(page, dpi, limits),
-            _ => Ok(raster),
+        match self.hayro(limits) {
+            Ok(hayro) => hayro.render(page, dpi, limits),
+            Err(_) => Ok(raster),
         }
+    }
+
+    /// Leaves the library, which hangs, and draws this page and all others by hayro. A page that took all its time once
+    /// gets half of it now.
+    fn draw_instead(&mut self, page: usize, dpi: f32, limits: &Limits, fault: Fault) -> Result<PageRaster, Fault> {
+        let limits = Limits { max_time: limits.max_time / 2, ..limits.clone() };
+        self.drawer = Drawer::Hayro { pages: self.hayro(&limits).map_err(|_| fault)?, instead: true };
+        self.drawn = 1;
+        self.draw(page, dpi, &limits)
+    }
+
+    /// The file as opened by hayro, if that finds the same pages in it.
+    fn hayro(&self, limits: &Limits) -> Result<HayroPages, Fault> {
+        let pages = HayroPages::open(&self.bytes, self.password.as_deref(), limits)?;
+        if pages.page_count() == self.page_count { Ok(pages) } else { Err(Fault::NoPages) }
     }
 }
 
 impl Drawer {
     fn page_count(&self) -> usize {
         match self {
-            Drawer::Pdfium(pages) => pages.page_count(),
-            Drawer::Hayro(pages) => pages.page_count(),
+            Drawer::Pdfium(_, pages) => pages.page_count(),
+            Drawer::Hayro { pages, .. } => pages.page_count(),
         }
     }
 }

@@ -1,7 +1,11 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use super::super::contain::Exclusive;
 use super::super::testing::{fixture, ink, one_page, open, pdf, render, renderers, stream};
-use super::super::{Document, DocumentError, Limits, OpenOptions};
+use super::super::{Document, DocumentError, Limits, OpenOptions, Rasterizer};
 use super::*;
 
 /// The engine opens a document on one thread and may hand it to another.
@@ -392,4 +396,146 @@ fn more_pages_than_allowed() {
         let error = Document::from_bytes("a.pdf", page("/MediaBox [0 0 9 9]"), &options).err().unwrap();
         assert_eq!(error.to_string(), "a.pdf has 1 pages and the limit is 0; split it into smaller files");
     }
+}
+
+/// Stands in for pdfium: draws black pages, and hangs on one of them. What it is asked for while it hangs would wait an
+/// hour if it waited.
+#[derive(Clone)]
+struct StandIn {
+    in_turn: Arc<Exclusive>,
+    hangs_on: usize,
+    /// Until this is closed.
+    end: Arc<Mutex<mpsc::Receiver<()>>>,
+}
+
+impl StandIn {
+    fn new(hangs_on: usize) -> (Self, mpsc::SyncSender<()>) {
+        let (end, ended) = mpsc::sync_channel(0);
+        (Self { in_turn: Arc::default(), hangs_on, end: Arc::new(Mutex::new(ended)) }, end)
+    }
+
+    fn opened(&self, renderer: PdfRenderer) -> Result<Document, DocumentError> {
+        let page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 100] /Contents 6 0 R >>".to_owned();
+        let bytes = pdf(&[
+            "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+            "<< /Type /Pages /Kids [3 0 R 4 0 R 5 0 R] /Count 3 >>".to_owned(),
+            page.clone(),
+            page.clone(),
+            page,
+            stream("", SQUARE),
+        ]);
+        let options = OpenOptions { pdf_renderer: renderer, ..OpenOptions::default() };
+        let pages = PdfPages::open_with(Some(Box::new(self.clone())), Bytes(Arc::new(bytes)), &options);
+        let pages = pages.map_err(|fault| fault.of_file("a.pdf"))?;
+        let rasterizer = Rasterizer::Pdf(pages);
+        Ok(Document { name: "a.pdf".to_owned(), limits: options.limits, rasterizer, timeouts: 0 })
+    }
+}
+
+impl Library for StandIn {
+    fn open(&self, _: &Bytes, _: Option<&str>, _: &Limits) -> Result<Box<dyn OpenPdf>, Fault> {
+        let opened = self.clone();
+        self.in_turn.run(Duration::from_secs(3600), || Ok(Box::new(opened) as Box<dyn OpenPdf>))
+    }
+}
+
+impl OpenPdf for StandIn {
+    fn page_count(&self) -> usize {
+        3
+    }
+
+    fn render(&self, page: usize, _: f32, _: &Limits) -> Result<PageRaster, Fault> {
+        if page != self.hangs_on {
+            let black = || Ok(PageRaster { pixels: RgbImage::new(200, 100), dpi: Some(72.0), notice: None });
+            return self.in_turn.run(Duration::from_secs(3600), black);
+        }
+        let end = Arc::clone(&self.end);
+        self.in_turn.run(Duration::from_millis(1), move || {
+            let _ = end.lock().unwrap().recv();
+            Err(Fault::EndsEarly)
+        })
+    }
+}
+
+#[test]
+fn while_pdfium_hangs_hayro_draws_and_says_so() {
+    let (library, _end) = StandIn::new(1);
+    let mut document = library.opened(PdfRenderer::Best).unwrap();
+    let mut other = library.opened(PdfRenderer::Best).unwrap();
+    assert_eq!(document.render(0, 72.0).unwrap().notice, None);
+    assert_eq!(document.renderer(), "pdfium");
+    // The page where it happens, the one after it, a document that was open by then, and one that is opened later.
+    let later = |document: &mut Document, page: usize| {
+        let raster = document.render(page, 72.0).unwrap();
+        assert_eq!(ink(&raster.pixels), Some((0, 0, 20, 20)), "hayro's page");
+        let sentence = format!("page {} was drawn by the built-in renderer because pdfium hangs", page + 1);
+        assert_eq!(raster.notice, Some(sentence));
+        assert_eq!(document.renderer(), "hayro");
+    };
+    later(&mut document, 1);
+    later(&mut document, 2);
+    later(&mut document, 0);
+    later(&mut other, 0);
+    later(&mut library.opened(PdfRenderer::Best).unwrap(), 2);
+}
+
+#[test]
+fn pdfium_alone_says_that_it_hangs_and_is_used_again_when_it_does_not() {
+    let (library, end) = StandIn::new(0);
+    let mut document = library.opened(PdfRenderer::Pdfium).unwrap();
+    let sentence = |result: Result<PageRaster, DocumentError>| result.unwrap_err().to_string();
+    let advice = "start the program again or choose the built-in renderer";
+    assert_eq!(
+        sentence(document.render(0, 72.0)),
+        format!("page 1 of a.pdf cannot be shown: pdfium hangs: it takes longer than 0 seconds; {advice}")
+    );
+    assert_eq!(
+        sentence(document.render(1, 72.0)),
+        format!("page 2 of a.pdf cannot be shown: pdfium hangs since an earlier page; {advice}")
+    );
+    assert_eq!(
+        library.opened(PdfRenderer::Pdfium).err().unwrap().to_string(),
+        format!("a.pdf was to be drawn by pdfium, which hangs; {advice}")
+    );
+    drop(end);
+    while document.render(1, 72.0).is_err() {
+        std::thread::yield_now();
+    }
+    assert_eq!(library.opened(PdfRenderer::Best).unwrap().renderer(), "pdfium");
+}
+
+/// A renderer that uses up all the time that it is given.
+struct Slow(Arc<Mutex<Vec<Duration>>>);
+
+impl Library for Slow {
+    fn open(&self, _: &Bytes, _: Option<&str>, _: &Limits) -> Result<Box<dyn OpenPdf>, Fault> {
+        Ok(Box::new(Slow(Arc::clone(&self.0))))
+    }
+}
+
+impl OpenPdf for Slow {
+    fn page_count(&self) -> usize {
+        100
+    }
+
+    fn render(&self, _: usize, _: f32, limits: &Limits) -> Result<PageRaster, Fault> {
+        self.0.lock().unwrap().push(limits.max_time);
+        Err(Fault::TimedOut(limits.max_time))
+    }
+}
+
+#[test]
+fn a_document_of_pages_that_hang_costs_twice_the_limit_at_most() {
+    let given = Arc::new(Mutex::new(Vec::new()));
+    let options = OpenOptions::default();
+    let pages = PdfPages::open_with(Some(Box::new(Slow(Arc::clone(&given)))), Bytes(Arc::default()), &options).unwrap();
+    let rasterizer = Rasterizer::Pdf(pages);
+    let mut document = Document { name: "a.pdf".to_owned(), limits: options.limits, rasterizer, timeouts: 0 };
+    let sentences: Vec<_> = (0..100).map(|page| document.render(page, 72.0).unwrap_err().to_string()).collect();
+    assert_eq!(sentences[0], "page 1 of a.pdf cannot be shown: it takes longer than 180 seconds");
+    assert_eq!(sentences[1], "page 2 of a.pdf cannot be shown: it takes longer than 90 seconds");
+    let last = "page 100 of a.pdf cannot be shown: other pages of it took too long; save the file anew";
+    assert_eq!(sentences[99], last);
+    let given = given.lock().unwrap();
+    assert!(given.iter().sum::<Duration>() < 2 * document.limits.max_time, "{given:?}");
 }

@@ -2,15 +2,17 @@
 
 use std::env;
 use std::io::Cursor;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::thread;
 
 use image::RgbImage;
 use pdfium_render::prelude::*;
 
-use super::contain::contained;
+use super::contain::Exclusive;
 use super::error::Fault;
-use super::pdf::Grid;
+use super::pdf::{Grid, Library, OpenPdf};
 use super::{Bytes, Limits, PageRaster};
 
 /// Names the folder (or the file) of pdfium's library.
@@ -19,7 +21,10 @@ const VARIABLE: &str = "GRAVITYOCR_PDFIUM";
 /// The library, once found. It can be bound only once per process.
 static LIBRARY: OnceLock<Pdfium> = OnceLock::new();
 
-/// pdfium, if its library is found: beside the executable, where the user says (setting, then environment), or among
+/// Every call of pdfium takes one lock, so that one which hangs would keep all others waiting.
+static IN_TURN: LazyLock<Arc<Exclusive>> = LazyLock::new(Arc::default);
+
+/// pdfium, if its library is found: where the user says, beside the executable, where the environment says, or among
 /// the system's. A later call looks again, since the setting may have changed.
 pub(super) fn library(configured: Option<&Path>) -> Option<&'static Pdfium> {
     static SEARCH: Mutex<()> = Mutex::new(());
@@ -29,7 +34,7 @@ pub(super) fn library(configured: Option<&Path>) -> Option<&'static Pdfium> {
     }
     let beside = env::current_exe().ok().and_then(|exe| exe.parent().map(Path::to_owned));
     let variable = env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let bindings = [beside, configured.map(Path::to_owned), variable]
+    let bindings = [configured.map(Path::to_owned), beside, variable]
         .into_iter()
         .flatten()
         .map(|place| if place.is_file() { place } else { Pdfium::pdfium_platform_library_name_at_path(&place) })
@@ -44,43 +49,47 @@ fn system_library() -> Option<Box<dyn PdfiumLibraryBindings>> {
     if cfg!(windows) { None } else { Pdfium::bind_to_system_library().ok() }
 }
 
-pub(super) struct PdfiumPages {
-    library: &'static Pdfium,
-    document: Arc<PdfDocument<'static>>,
-    page_count: usize,
-}
-
-impl PdfiumPages {
-    pub(super) fn open(
-        library: &'static Pdfium,
-        bytes: &Bytes,
-        password: Option<&str>,
-        limits: &Limits,
-    ) -> Result<PdfiumPages, Fault> {
+impl Library for &'static Pdfium {
+    fn open(&self, bytes: &Bytes, password: Option<&str>, limits: &Limits) -> Result<Box<dyn OpenPdf>, Fault> {
         let password = password.filter(|password| !password.is_empty()).map(str::to_owned);
-        let bytes = bytes.clone();
-        contained(limits.max_time, move || {
+        let (library, bytes) = (*self, bytes.clone());
+        let opened = IN_TURN.run(limits.max_time, move || {
             let load = |password: Option<&str>| library.load_pdf_from_reader(Cursor::new(bytes.clone()), password);
             // A file that opens without a password opens with any.
             let document = load(password.as_deref())
                 .or_else(|error| if password.is_some() { load(None).map_err(|_| error) } else { Err(error) })
                 .map_err(|error| fault(&error, password.is_some()))?;
             let page_count = usize::try_from(document.pages().len()).unwrap_or_default();
-            Ok(PdfiumPages { library, document: Arc::new(document), page_count })
-        })
+            Ok(PdfiumPages { document: Some(Arc::new(document)), page_count })
+        })?;
+        Ok(Box::new(opened))
     }
+}
 
-    pub(super) fn library(&self) -> &'static Pdfium {
-        self.library
-    }
+struct PdfiumPages {
+    /// There until it is dropped.
+    document: Option<Arc<PdfDocument<'static>>>,
+    page_count: usize,
+}
 
-    pub(super) fn page_count(&self) -> usize {
+impl OpenPdf for PdfiumPages {
+    fn page_count(&self) -> usize {
         self.page_count
     }
 
-    pub(super) fn render(&self, page: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {
-        let (document, own_limits) = (Arc::clone(&self.document), limits.clone());
-        contained(limits.max_time, move || draw(&document, page, dpi, &own_limits))
+    fn render(&self, page: usize, dpi: f32, limits: &Limits) -> Result<PageRaster, Fault> {
+        let (document, own_limits) = (self.document.clone().ok_or(Fault::NoPages)?, limits.clone());
+        IN_TURN.run(limits.max_time, move || draw(&document, page, dpi, &own_limits))
+    }
+}
+
+impl Drop for PdfiumPages {
+    /// Closing a file takes pdfium's lock, too, for which nobody is to wait: a thread of its own does. Without one the
+    /// file stays open.
+    fn drop(&mut self) {
+        let Some(document) = self.document.take().map(ManuallyDrop::new) else { return };
+        let close = move || drop(ManuallyDrop::into_inner(document));
+        let _ = thread::Builder::new().name("close document".to_owned()).spawn(close);
     }
 }
 

@@ -10,7 +10,7 @@ use image::{DynamicImage, ImageDecoder, ImageError, RgbImage};
 use super::contain::contained;
 use super::error::Fault;
 use super::reduce::{self, Reducer};
-use super::sniff::Kind;
+use super::sniff::FileFormat;
 use super::{Bytes, Limits, PageRaster, jpeg, resolution};
 
 /// Rows that are converted at a time.
@@ -18,47 +18,47 @@ const BAND: usize = 64;
 
 /// An image file. It is decoded anew each time: a raster is larger than its file, and asked for once or twice.
 pub(super) struct Picture {
-    kind: Kind,
+    format: FileFormat,
     bytes: Bytes,
 }
 
 impl Picture {
-    pub(super) fn new(kind: Kind, bytes: Bytes) -> Picture {
-        Picture { kind, bytes }
+    pub(super) fn new(format: FileFormat, bytes: Bytes) -> Picture {
+        Picture { format, bytes }
     }
 
     pub(super) fn format(&self) -> &'static str {
-        match self.kind {
-            Kind::Png => "png",
-            Kind::Jpeg => "jpeg",
-            Kind::WebP => "webp",
-            Kind::Bmp => "bmp",
-            Kind::Gif => "gif",
-            Kind::Tiff => "tiff",
-            Kind::Pdf => "pdf",
+        match self.format {
+            FileFormat::Png => "png",
+            FileFormat::Jpeg => "jpeg",
+            FileFormat::WebP => "webp",
+            FileFormat::Bmp => "bmp",
+            FileFormat::Gif => "gif",
+            FileFormat::Tiff => "tiff",
+            FileFormat::Pdf => "pdf",
         }
     }
 
     pub(super) fn render(&self, limits: &Limits) -> Result<PageRaster, Fault> {
-        let (kind, bytes, own_limits) = (self.kind, self.bytes.clone(), limits.clone());
-        contained(limits.max_time, move || decode(kind, bytes.as_ref(), &own_limits))
+        let (format, bytes, own_limits) = (self.format, self.bytes.clone(), limits.clone());
+        contained(limits.max_time, move || decode(format, bytes.as_ref(), &own_limits))
     }
 }
 
-fn decode(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<PageRaster, Fault> {
+fn decode(format: FileFormat, bytes: &[u8], limits: &Limits) -> Result<PageRaster, Fault> {
     let reader = Cursor::new(bytes);
-    match kind {
-        Kind::Jpeg => jpeg_page(bytes, limits),
-        Kind::Png => {
+    match format {
+        FileFormat::Jpeg => jpeg_page(bytes, limits),
+        FileFormat::Png => {
             page(PngDecoder::with_limits(reader, memory(limits)).map_err(fault)?, resolution::of_png(bytes), limits)
         }
         // The decoder does not say so itself.
-        Kind::WebP if webp_size(bytes).is_none_or(|size| size > bytes.len() as u64) => Err(Fault::EndsEarly),
-        Kind::WebP => page(WebPDecoder::new(reader).map_err(fault)?, None, limits),
-        Kind::Bmp => page(BmpDecoder::new(reader).map_err(fault)?, resolution::of_bmp(bytes), limits),
+        FileFormat::WebP if webp_size(bytes).is_none_or(|size| size > bytes.len() as u64) => Err(Fault::EndsEarly),
+        FileFormat::WebP => page(WebPDecoder::new(reader).map_err(fault)?, None, limits),
+        FileFormat::Bmp => page(BmpDecoder::new(reader).map_err(fault)?, resolution::of_bmp(bytes), limits),
         // The first frame of an animation is the page; what moves afterwards is not a document.
-        Kind::Gif => page(GifDecoder::new(reader).map_err(fault)?, None, limits),
-        Kind::Tiff | Kind::Pdf => Err(Fault::Broken("it is not an image of one page".to_owned())),
+        FileFormat::Gif => page(GifDecoder::new(reader).map_err(fault)?, None, limits),
+        FileFormat::Tiff | FileFormat::Pdf => Err(Fault::Broken("it is not an image of one page".to_owned())),
     }
 }
 

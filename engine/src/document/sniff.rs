@@ -2,7 +2,7 @@
 
 /// The kinds of file that have pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileFormat {
     Pdf,
     Png,
     Jpeg,
@@ -23,22 +23,22 @@ pub(super) struct Stranger {
 const PDF_HEADER_WINDOW: usize = 1024;
 
 /// Names a file's kind, or says what else it looks like. `bytes` is not empty.
-pub(super) fn sniff(bytes: &[u8]) -> Result<Kind, Stranger> {
+pub(super) fn sniff(bytes: &[u8]) -> Result<FileFormat, Stranger> {
     let starts = |magic: &[u8]| bytes.starts_with(magic);
     if starts(b"\x89PNG\r\n\x1a\n") {
-        Ok(Kind::Png)
+        Ok(FileFormat::Png)
     } else if starts(b"\xff\xd8\xff") {
-        Ok(Kind::Jpeg)
+        Ok(FileFormat::Jpeg)
     } else if starts(b"II\x2a\0") || starts(b"MM\0\x2a") || starts(b"II\x2b\0") || starts(b"MM\0\x2b") {
-        Ok(Kind::Tiff)
+        Ok(FileFormat::Tiff)
     } else if starts(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
-        Ok(Kind::WebP)
+        Ok(FileFormat::WebP)
     } else if starts(b"GIF87a") || starts(b"GIF89a") {
-        Ok(Kind::Gif)
+        Ok(FileFormat::Gif)
     } else if is_bmp(bytes) {
-        Ok(Kind::Bmp)
+        Ok(FileFormat::Bmp)
     } else if contains(bytes.get(..PDF_HEADER_WINDOW).unwrap_or(bytes), b"%PDF-") {
-        Ok(Kind::Pdf)
+        Ok(FileFormat::Pdf)
     } else {
         Err(stranger(bytes))
     }
@@ -151,8 +151,8 @@ mod tests {
     #[test]
     fn pdf_header_may_come_late_but_not_too_late() {
         let junk = |n: usize| [vec![b'\n'; n], b"%PDF-1.4\n".to_vec()].concat();
-        assert_eq!(sniff(&junk(0)), Ok(Kind::Pdf));
-        assert_eq!(sniff(&junk(1000)), Ok(Kind::Pdf));
+        assert_eq!(sniff(&junk(0)), Ok(FileFormat::Pdf));
+        assert_eq!(sniff(&junk(1000)), Ok(FileFormat::Pdf));
         assert!(sniff(&junk(1025)).is_err());
     }
 }

@@ -4,10 +4,12 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use image::RgbImage;
 
 use super::{Document, DocumentError, OpenOptions, PageRaster, PdfRenderer};
+use crate::skipped::skipped;
 
 /// The folder of the committed files.
 pub(super) fn fixtures() -> PathBuf {
@@ -34,15 +36,12 @@ pub(super) fn renderers() -> Vec<OpenOptions> {
     let with = |pdf_renderer| OpenOptions { pdf_renderer, ..OpenOptions::default() };
     let hayro = with(PdfRenderer::Hayro);
     if super::pdfium::library(None).is_none() {
-        skipped("pdfium: set GRAVITYOCR_PDFIUM to the folder of its library to include it");
+        static SAID: Once = Once::new();
+        let advice = "tests of pdfium; set GRAVITYOCR_PDFIUM to the folder of its library to include them";
+        SAID.call_once(|| skipped(advice));
         return vec![hayro];
     }
     vec![with(PdfRenderer::Pdfium), hayro]
-}
-
-#[expect(clippy::print_stderr, reason = "a test says what it left out")]
-pub(super) fn skipped(what: &str) {
-    eprintln!("skipped {what}");
 }
 
 /// A PDF from its objects, of which the first is the catalog.

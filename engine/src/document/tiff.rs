@@ -161,7 +161,7 @@ impl<'a> Image<'a> {
             alpha,
             compression,
             reversed: number(tag::FILL_ORDER) == Some(2),
-            little_endian: directory.layout().little_endian,
+            little_endian: directory.encoding().little_endian,
             predictor: match number(tag::PREDICTOR) {
                 None | Some(1) => false,
                 Some(2) if matches!(depth, 8 | 16) => true,

@@ -5,7 +5,7 @@ use super::{
     text,
 };
 use crate::page::{PageResult, RegionResult, Status};
-use crate::region::{Label, Line, ListItem, Marker, Rect, Region};
+use crate::region::{Cell, Label, Line, ListItem, Marker, Rect, Region};
 
 /// A region read as a whole.
 pub(super) fn region(label: Label, text: &str) -> RegionResult {
@@ -361,6 +361,46 @@ fn html_is_complete_and_escaped() {
              <figure><img src=\"a%22b/page-0001-region-09.png\" alt=\"Figure\"></figure>\n</body>\n</html>\n"
         )
     );
+}
+
+/// What a region looks like whose label a person changed: everything that the old label left behind is still there.
+fn retyped(label: Label, text: &str) -> RegionResult {
+    let mut result = item(1, Marker::Number, text);
+    result.region.label = label;
+    result.region.preformatted = true;
+    result.region.continues = true;
+    result.region.level = Some(1);
+    result.region.cells = vec![Cell {
+        row: 0,
+        column: 0,
+        rowspan: 1,
+        colspan: 1,
+        header: false,
+        bounds: result.region.bounds,
+        lines: result.region.lines.clone(),
+    }];
+    result
+}
+
+#[test]
+fn the_label_decides_and_what_another_left_behind_does_not_count() {
+    let text = "1. One  two";
+    assert_eq!(md(vec![retyped(Label::DocTitle, text)]), "# 1. One two\n");
+    assert_eq!(md(vec![retyped(Label::ParagraphTitle, text)]), "## 1. One two\n");
+    let all = ExportOptions { furniture: true, ..ExportOptions::default() };
+    for label in [Label::FigureTitle, Label::Header, Label::Footnote, Label::Seal, Label::Table, Label::DisplayFormula]
+    {
+        let written = |result| {
+            let before = lines_region(Label::Text, "This goes");
+            blocks(&document(vec![page(0, vec![before, result])]), &all)
+        };
+        assert_eq!(written(retyped(label, text)), written(lines_region(label, text)), "{label:?}");
+    }
+    // Where the label is that of running text, the marks say more.
+    assert!(matches!(blocks(&document(vec![page(0, vec![listing("a  b")])]), &all)[..], [Block::Preformatted(_)]));
+    let mut reference = item(0, Marker::Number, text);
+    reference.region.label = Label::ReferenceContent;
+    assert_eq!(md(vec![reference]), "1. One two\n");
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl Flow {
 
     /// Adds a page that could not be read.
     pub(super) fn failed_page(&mut self, index: usize, message: &str) -> Vec<Block> {
-        self.push(Block::Notice(format!("page {} could not be read: {}", index + 1, visible(message))));
+        self.push(Block::Notice(format!("page {} could not be read: {}", index.saturating_add(1), visible(message))));
         std::mem::take(&mut self.ready)
     }
 
@@ -115,8 +115,7 @@ impl Flow {
     fn region(&mut self, page: &PageResult, index: usize, result: &RegionResult, number: Option<&RegionResult>) {
         let region = &result.region;
         let text = visible(&result.text);
-        let is_picture = region.label.role() == Role::Figure || result.status == Status::Picture;
-        if is_picture && text.trim().is_empty() {
+        if is_figure(result) {
             let caption = caption_of(&page.regions, index);
             self.push(Block::Figure { page: page.index, region: index, caption });
             // A formula kept as a picture keeps its number too.
@@ -137,13 +136,13 @@ impl Flow {
             }
         }
         if let Some(what) = notice(&result.status) {
-            self.push(Block::Notice(format!("page {}, region {}: {what}", page.index + 1, index + 1)));
+            self.push(Block::Notice(format!("page {}, region {}: {what}", page.index.saturating_add(1), index + 1)));
         }
     }
 
     fn text(&mut self, result: &RegionResult, text: &str) {
         let region = &result.region;
-        if region.preformatted {
+        if region.is_listing() {
             return self.listing(region.continues, text);
         }
         let mut rest = text;
@@ -162,7 +161,7 @@ impl Flow {
         let region = &result.region;
         let mut paragraphs = paragraphs(text).peekable();
         if region.continues
-            && is_running(region.label)
+            && region.label.is_running_text()
             && let Some(first) = paragraphs.peek()
             && let Some(open) = self.held.first_mut().and_then(Block::open_text)
         {
@@ -173,7 +172,7 @@ impl Flow {
             paragraphs.next();
         }
         let paragraphs: Vec<String> = paragraphs.collect();
-        if let Some(item) = region.list_item {
+        if let Some(item) = region.list_item.filter(|_| region.label.is_running_text()) {
             let text = paragraphs.join("\n\n");
             if !text.is_empty() {
                 self.push(match item.marker {
@@ -194,15 +193,17 @@ impl Flow {
                 continue;
             }
             self.push(match region.label {
-                Label::DocTitle => heading(region.level.unwrap_or(1), &paragraph),
-                Label::ParagraphTitle => heading(region.level.unwrap_or(2), &paragraph),
+                Label::DocTitle => heading(1, &paragraph),
+                // The first level is the document's title; here it is left over from that label.
+                Label::ParagraphTitle => heading(region.level.unwrap_or(2).max(2), &paragraph),
                 Label::FigureTitle => Block::Caption(paragraph),
                 _ if is_item => match paragraph.strip_prefix("- ") {
                     Some(text) => Block::ListItem { depth: 0, number: None, text: text.to_string() },
                     None => numbered(0, &paragraph),
                 },
-                label if is_running(label) => Block::Paragraph(paragraph),
-                _ => Block::Aside(paragraph),
+                Label::FormulaNumber | Label::Seal | Label::VisionFootnote => Block::Aside(paragraph),
+                label if label.role() == Role::Furniture => Block::Aside(paragraph),
+                _ => Block::Paragraph(paragraph),
             });
         }
     }
@@ -231,11 +232,10 @@ impl Flow {
     }
 }
 
-/// Whether regions of this label are parts of the running text, which goes on behind a figure or on the next page.
-fn is_running(label: Label) -> bool {
-    use Label::*;
-    let beside = [DocTitle, ParagraphTitle, FigureTitle, FormulaNumber, Seal, VisionFootnote];
-    label.role() != Role::Furniture && !beside.contains(&label)
+/// Whether a region stands in the document as a picture. A text that was put there wins over it.
+pub fn is_figure(result: &RegionResult) -> bool {
+    let is_picture = result.region.label.role() == Role::Figure || result.status == Status::Picture;
+    is_picture && visible(&result.text).trim().is_empty()
 }
 
 /// What stands before, inside and behind the first fenced code of a text.

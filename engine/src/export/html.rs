@@ -101,7 +101,7 @@ fn simple_block(block: &Block, options: &ExportOptions) -> String {
                 let alt = escape::html(caption.as_deref().unwrap_or("Figure"));
                 format!("<figure><img src=\"{}\" alt=\"{alt}\"></figure>", escape::html(&escape::link_target(&path)))
             }
-            None => format!("<p class=\"notice\">figure on page {}</p>", page + 1),
+            None => format!("<p class=\"notice\">figure on page {}</p>", page.saturating_add(1)),
         },
         Block::Notice(text) => format!("<p class=\"notice\">{}</p>", escape::html(text)),
     }

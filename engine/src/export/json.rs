@@ -6,7 +6,8 @@
 use serde::Deserialize;
 
 use super::document::{DocumentResult, PageOutcome};
-use crate::page::{PageResult, Timings};
+use crate::decode::{Committed, FillStep, Round};
+use crate::page::{PageResult, Reading, RegionResult, Timings};
 
 /// Name of the format, in every file.
 pub(super) const FORMAT: &str = "gravityocr-document";
@@ -85,31 +86,60 @@ pub(super) fn failed_page(index: usize, message: &str) -> String {
     serde_json::json!({ "outcome": "failed", "index": index, "message": message }).to_string()
 }
 
-/// A copy with zero for every number that JSON cannot write. A damaged checkpoint gives such confidences, and they must not
-/// make the export unreadable.
+/// A copy with zero for every number that JSON cannot write, and no resolution for one. A damaged checkpoint gives such
+/// confidences, and they must not make the export unreadable. Every field is named, so that a new one is thought of.
 pub(super) fn finite(page: &PageResult) -> PageResult {
-    fn fix32(value: &mut f32) {
-        if !value.is_finite() {
-            *value = 0.0;
-        }
-    }
-    fn fix64(value: &mut f64) {
-        if !value.is_finite() {
-            *value = 0.0;
-        }
-    }
     let mut page = page.clone();
-    fix32(&mut page.skew_degrees);
-    page.dpi.iter_mut().for_each(fix32);
-    for reading in page.regions.iter_mut().flat_map(|region| &mut region.readings) {
-        let Timings { vision_ms, prefill_ms, draft_ms, verify_ms } = &mut reading.timings;
-        [vision_ms, prefill_ms, draft_ms, verify_ms].into_iter().for_each(fix64);
-        for round in &mut reading.rounds {
-            round.draft_confidence.iter_mut().for_each(fix32);
-            round.committed.iter_mut().for_each(|token| fix32(&mut token.confidence));
-            fix64(&mut round.draft_ms);
-            fix64(&mut round.verify_ms);
-        }
+    let PageResult { index: _, width: _, height: _, dpi, skew_degrees, regions } = &mut page;
+    *dpi = dpi.filter(|dpi| dpi.is_finite());
+    fix32(skew_degrees);
+    for result in regions {
+        let RegionResult { region: _, status: _, text: _, readings } = result;
+        readings.iter_mut().for_each(fix_reading);
     }
     page
+}
+
+fn fix_reading(reading: &mut Reading) {
+    let Reading { bounds: _, task: _, status: _, text: _, rounds, timings, line: _ } = reading;
+    let Timings { vision_ms, prefill_ms, draft_ms, verify_ms } = timings;
+    [vision_ms, prefill_ms, draft_ms, verify_ms].into_iter().for_each(fix64);
+    rounds.iter_mut().for_each(fix_round);
+}
+
+fn fix_round(round: &mut Round) {
+    let Round {
+        index: _,
+        draft: _,
+        draft_confidence,
+        verify: _,
+        steps,
+        accepted: _,
+        committed,
+        draft_forwards: _,
+        verify_forwards: _,
+        prefill_ms,
+        draft_ms,
+        verify_ms,
+    } = round;
+    draft_confidence.iter_mut().for_each(fix32);
+    for FillStep { open: _, confidence, filled: _, tokens: _ } in steps {
+        confidence.iter_mut().for_each(fix32);
+    }
+    for Committed { id: _, origin: _, confidence } in committed {
+        fix32(confidence);
+    }
+    [prefill_ms, draft_ms, verify_ms].into_iter().for_each(fix64);
+}
+
+fn fix32(value: &mut f32) {
+    if !value.is_finite() {
+        *value = 0.0;
+    }
+}
+
+fn fix64(value: &mut f64) {
+    if !value.is_finite() {
+        *value = 0.0;
+    }
 }

@@ -96,7 +96,7 @@ fn simple_block(block: &Block, options: &ExportOptions) -> String {
                 let alt = escape::markdown_alt(caption.as_deref().unwrap_or("Figure"));
                 format!("![{alt}]({})", escape::link_target(&path))
             }
-            None => escape::comment(&format!("figure on page {}", page + 1)),
+            None => escape::comment(&format!("figure on page {}", page.saturating_add(1))),
         },
         Block::Notice(text) => escape::comment(text),
     }

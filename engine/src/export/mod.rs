@@ -26,7 +26,7 @@ mod hostile_tests;
 mod trace_tests;
 
 pub use document::{DocumentResult, PageOutcome};
-pub use flow::Block;
+pub use flow::{Block, is_figure};
 pub use json::{ReopenError, from_json};
 pub use trace::{trace, trace_page};
 pub use writer::DocumentWriter;
@@ -106,7 +106,7 @@ pub fn blocks(document: &DocumentResult, options: &ExportOptions) -> Vec<Block> 
 
 /// Name of a figure's file, from its page and region number, both from 0.
 pub fn figure_file_name(page: usize, region: usize) -> String {
-    format!("page-{:04}-region-{:02}.png", page + 1, region + 1)
+    format!("page-{:04}-region-{:02}.png", page.saturating_add(1), region.saturating_add(1))
 }
 
 fn whole(document: &DocumentResult, format: Format, options: &ExportOptions) -> String {

@@ -51,7 +51,7 @@ fn plain(block: &Block) -> String {
             Some(number) => format!("{latex} ({number})"),
             None => latex.clone(),
         },
-        Block::Figure { page, .. } => format!("[figure on page {}]", page + 1),
+        Block::Figure { page, .. } => format!("[figure on page {}]", page.saturating_add(1)),
         Block::Notice(text) => format!("[{text}]"),
     }
 }

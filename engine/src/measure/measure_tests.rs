@@ -137,7 +137,8 @@ fn a_checkpoint_is_measured_on_its_longest_line() {
     let bench = Bench::open(&options).unwrap();
     assert!(!bench.facts().random_weights);
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples/gravity-sample.pdf");
-    let page = Picture::open(&Source::Path(sample), Some(Rect::new(140, 300, 940, 600))).unwrap();
+    let page =
+        Picture::open(&Source::Path(sample), &OpenOptions::default(), Some(Rect::new(140, 300, 940, 600))).unwrap();
     let stages = bench.stages(&[page], 1, &Cancel::new()).unwrap();
     assert_eq!(stages.requests[0].height, 28, "the line's strip, not the picture");
     assert!(stages.requests[0].width > 400, "{:?}", stages.requests);
@@ -170,7 +171,7 @@ fn tiny() -> (std::path::PathBuf, Picture) {
 #[test]
 fn a_card_runs_the_stages_of_the_processor_and_whole_rounds() {
     if !emulation::AVAILABLE {
-        return;
+        return crate::skipped::skipped("no C++ compiler was there to compile the CUDA kernels for this processor");
     }
     let never = Cancel::new();
     let (folder, picture) = tiny();
@@ -220,7 +221,7 @@ fn a_card_runs_the_stages_of_the_processor_and_whole_rounds() {
 #[test]
 fn rounds_are_timed_side_by_side_as_far_as_there_is_room() {
     if !emulation::AVAILABLE {
-        return;
+        return crate::skipped::skipped("no C++ compiler was there to compile the CUDA kernels for this processor");
     }
     let never = Cancel::new();
     let requests = |measured: &[Together]| measured.iter().map(|together| together.requests).collect::<Vec<_>>();
@@ -258,7 +259,7 @@ fn what_ails_a_card_is_one_sentence() {
 #[test]
 fn a_driver_that_makes_no_graphs_is_told_of() {
     if !emulation::AVAILABLE {
-        return;
+        return crate::skipped::skipped("no C++ compiler was there to compile the CUDA kernels for this processor");
     }
     let (folder, picture) = tiny();
     let mut driver = Fake::emulated(GIB);

@@ -107,11 +107,10 @@ pub struct Picture(RgbImage);
 
 impl Picture {
     /// The first page of a document as it is read, PDF pages at 200 dots per inch; of it, the part in `crop` only.
-    pub fn open(source: &Source, crop: Option<Rect>) -> Result<Self, MeasureError> {
-        let options = OpenOptions::default();
+    pub fn open(source: &Source, options: &OpenOptions, crop: Option<Rect>) -> Result<Self, MeasureError> {
         let mut document = match source {
-            Source::Path(path) => Document::open(path, &options)?,
-            Source::Bytes { name, bytes } => Document::from_bytes(name, bytes.clone(), &options)?,
+            Source::Path(path) => Document::open(path, options)?,
+            Source::Bytes { name, bytes } => Document::from_bytes(name, bytes.clone(), options)?,
         };
         let page = document.render(0, 200.0)?.pixels;
         Ok(Self(match crop.map(|crop| crop.clamped(page.width(), page.height())) {

@@ -27,7 +27,7 @@ fn emulated(config: &ModelConfig, weights: &Weights, ends: &[u32]) -> DeviceMode
 /// Whether there was a C++ compiler; says so where not.
 pub(crate) fn available() -> bool {
     if !emulation::AVAILABLE {
-        println!("skipped: the CUDA kernels were not compiled for this machine");
+        crate::skipped::skipped("no C++ compiler was there to compile the CUDA kernels for this processor");
     }
     emulation::AVAILABLE
 }

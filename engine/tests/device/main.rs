@@ -12,4 +12,6 @@ mod emulated;
 mod fallback;
 mod published;
 mod reading;
+#[path = "../../../tests/skipped.rs"]
+mod skipped;
 mod stepwise;

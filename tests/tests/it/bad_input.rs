@@ -2,68 +2,68 @@ use std::fs;
 
 use image::ImageFormat;
 
-use super::support::{Place, encoded, few_lines, noise, pdf, png, root, sample_pdf};
+use super::support::{Sandbox, encoded, few_lines, noise, pdf, png, root, sample_pdf};
 
 /// The input is refused with one sentence that says all of `parts`, and the good file of the same call is read.
-fn refused(place: &Place, line: &str, parts: &[&str]) {
-    place.write("good.png", few_lines());
+fn refused(sandbox: &Sandbox, line: &str, parts: &[&str]) {
+    sandbox.write("good.png", few_lines());
     let out = format!("out-{}", line.replace(['/', '.', ' '], "-"));
-    let ran = place.recognize(&format!("{line} good.png -o {out}"));
+    let ran = sandbox.recognize(&format!("{line} good.png -o {out}"));
     assert_eq!(ran.code, 1, "{line}: {}", ran.err);
     let faults = ran.faults();
     assert_eq!(faults.len(), 1, "{line}: {}", ran.err);
     for part in parts {
         assert!(faults[0].contains(part), "{part} in: {}", faults[0]);
     }
-    let text = place.read(&format!("{out}/good.md"));
+    let text = sandbox.read(&format!("{out}/good.md"));
     assert!(text.contains("stone"), "{line}: {text}");
 }
 
 #[test]
 fn an_empty_file() {
-    let place = Place::new();
-    place.write("zero.pdf", "");
-    refused(&place, "zero.pdf", &["zero.pdf", "empty"]);
-    assert_eq!(place.listing("out-zero-pdf"), ["good.md"], "nothing is written for a file that could not be opened");
+    let sandbox = Sandbox::new();
+    sandbox.write("zero.pdf", "");
+    refused(&sandbox, "zero.pdf", &["zero.pdf", "empty"]);
+    assert_eq!(sandbox.listing("out-zero-pdf"), ["good.md"], "nothing is written for a file that could not be opened");
 }
 
 #[test]
 fn text_with_the_name_of_a_pdf() {
-    let place = Place::new();
-    place.write("letter.pdf", "Dear Sir or Madam,\n");
-    refused(&place, "letter.pdf", &["letter.pdf is not a PDF or an image", "text"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("letter.pdf", "Dear Sir or Madam,\n");
+    refused(&sandbox, "letter.pdf", &["letter.pdf is not a PDF or an image", "text"]);
 }
 
 #[test]
 fn a_pdf_cut_short() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let whole = fs::read(sample_pdf()).unwrap();
-    place.write("cut.pdf", &whole[..whole.len() / 4]);
-    refused(&place, "cut.pdf", &["cut.pdf", "damaged"]);
+    sandbox.write("cut.pdf", &whole[..whole.len() / 4]);
+    refused(&sandbox, "cut.pdf", &["cut.pdf", "damaged"]);
 }
 
 #[test]
 fn a_pdf_without_pages() {
-    let place = Place::new();
-    place.write("none.pdf", pdf(0));
-    refused(&place, "none.pdf", &["none.pdf has no pages"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("none.pdf", pdf(0));
+    refused(&sandbox, "none.pdf", &["none.pdf has no pages"]);
 }
 
 #[test]
 fn a_pdf_with_a_password() {
-    let place = Place::new();
-    place.write("secret.pdf", fs::read(root().join("tests/fixtures/documents/user-rc4.pdf")).unwrap());
-    refused(&place, "secret.pdf", &["secret.pdf", "protected by a password"]);
-    refused(&place, "secret.pdf --password wrong", &["this password does not open secret.pdf"]);
-    let ran = place.run(["recognize", "secret.pdf", "--password", "open sesame"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("secret.pdf", fs::read(root().join("tests/fixtures/documents/user-rc4.pdf")).unwrap());
+    refused(&sandbox, "secret.pdf", &["secret.pdf", "protected by a password"]);
+    refused(&sandbox, "secret.pdf --password wrong", &["this password does not open secret.pdf"]);
+    let ran = sandbox.run(["recognize", "secret.pdf", "--password", "open sesame"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
 }
 
 #[test]
 fn a_picture_larger_than_memory() {
-    let place = Place::new();
-    place.write("huge.png", png_header(25_000, 25_000));
-    refused(&place, "huge.png", &["huge.png has 25000 x 25000 pixels"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("huge.png", png_header(25_000, 25_000));
+    refused(&sandbox, "huge.png", &["huge.png has 25000 x 25000 pixels"]);
 }
 
 /// A PNG that declares a bilevel picture of that size and holds next to nothing of it.
@@ -87,42 +87,39 @@ fn png_header(width: u32, height: u32) -> Vec<u8> {
 
 #[test]
 fn pictures_cut_short() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let tiff = root().join("tests/fixtures/documents/color-tiles.tif");
     for (name, whole) in [
         ("half.png", png(&noise())),
         ("half.jpg", encoded(&noise(), ImageFormat::Jpeg)),
         ("half.tif", fs::read(tiff).unwrap()),
     ] {
-        place.write(name, &whole[..whole.len() / 2]);
-        refused(&place, name, &[name]);
+        sandbox.write(name, &whole[..whole.len() / 2]);
+        refused(&sandbox, name, &[name]);
     }
 }
 
 #[test]
 fn a_file_that_is_not_there() {
-    refused(&Place::new(), "missing/scan.pdf", &["missing/scan.pdf", "there is no such file"]);
+    refused(&Sandbox::new(), "missing/scan.pdf", &["missing/scan.pdf", "there is no such file"]);
 }
 
 #[cfg(unix)]
 #[test]
 fn a_file_that_may_not_be_read() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
-    let path = place.write("locked.png", few_lines());
+    let sandbox = Sandbox::with_permissions();
+    let path = sandbox.write("locked.png", few_lines());
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-    if fs::read(&path).is_ok() {
-        return; // root reads everything
-    }
-    refused(&place, "locked.png", &["locked.png", "permission"]);
+    refused(&sandbox, "locked.png", &["locked.png", "permission"]);
 }
 
 #[test]
 fn pages_that_the_document_does_not_have() {
-    let place = Place::new();
-    place.write("two.pdf", pdf(2));
+    let sandbox = Sandbox::new();
+    sandbox.write("two.pdf", pdf(2));
     for (pages, part) in [("7", "there is no page 7; the document has 2 pages"), ("2-x", "2-x")] {
-        let ran = place.recognize(&format!("two.pdf --pages {pages}"));
+        let ran = sandbox.recognize(&format!("two.pdf --pages {pages}"));
         assert_eq!((ran.code, ran.out.as_str()), (1, ""));
         assert!(ran.faults()[0].starts_with("two.pdf: ") && ran.faults()[0].contains(part), "{}", ran.err);
     }
@@ -130,9 +127,9 @@ fn pages_that_the_document_does_not_have() {
 
 #[test]
 fn an_empty_page_is_no_fault_and_nothing_is_invented() {
-    let place = Place::new();
-    place.write("empty.pdf", pdf(2));
-    let ran = place.recognize("empty.pdf");
+    let sandbox = Sandbox::new();
+    sandbox.write("empty.pdf", pdf(2));
+    let ran = sandbox.recognize("empty.pdf");
     assert_eq!((ran.code, ran.out.trim()), (0, ""), "{}", ran.err);
     assert_eq!(
         ran.faults(),

@@ -2,15 +2,15 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::support::{Place, few_lines, root};
+use super::support::{Sandbox, few_lines, root};
 
-/// The tiny architecture's settings without weights or tokenizer, in a folder of the place. It drafts 32 tokens.
-fn config_only(place: &Place, name: &str) {
+/// The tiny architecture's settings without weights or tokenizer, in a folder of the sandbox. It drafts 32 tokens.
+fn config_only(sandbox: &Sandbox, name: &str) {
     for file in ["config.json", "preprocessor_config.json", "generation_config.json"] {
         let bytes = fs::read(root().join("tests/fixtures/glm_ocr_tiny").join(file)).unwrap();
-        place.write(&format!("{name}/{file}"), bytes);
+        sandbox.write(&format!("{name}/{file}"), bytes);
     }
-    place.write(&format!("{name}/block_diffusion.json"), r#"{"bd_size": 32, "mask_id": 599}"#);
+    sandbox.write(&format!("{name}/block_diffusion.json"), r#"{"bd_size": 32, "mask_id": 599}"#);
 }
 
 fn json(out: &str) -> Value {
@@ -19,9 +19,9 @@ fn json(out: &str) -> Value {
 
 #[test]
 fn every_way_is_measured_and_drafting_changes_no_token() {
-    let place = Place::new();
-    place.write("lines.png", few_lines());
-    let ran = place.run(["bench", "lines.png", "--decode", "ar,spec,diffusion", "--runs", "2", "--json"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("lines.png", few_lines());
+    let ran = sandbox.run(["bench", "lines.png", "--decode", "ar,spec,diffusion", "--runs", "2", "--json"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let report = json(&ran.out);
     assert_eq!(report["checkpoint"], "gravity-nano");
@@ -44,9 +44,9 @@ fn every_way_is_measured_and_drafting_changes_no_token() {
 
 #[test]
 fn a_folder_with_sizes_only_is_measured_with_random_weights() {
-    let place = Place::new();
-    config_only(&place, "sizes");
-    let ran = place.run(["bench", "--checkpoint", "sizes", "--assume-accepted", "17.4", "--runs", "2", "--json"]);
+    let sandbox = Sandbox::new();
+    config_only(&sandbox, "sizes");
+    let ran = sandbox.run(["bench", "--checkpoint", "sizes", "--assume-accepted", "17.4", "--runs", "2", "--json"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let report = json(&ran.out);
     for (object, keys) in [
@@ -78,9 +78,9 @@ fn a_folder_with_sizes_only_is_measured_with_random_weights() {
 
 #[test]
 fn random_weights_are_called_synthetic_and_decode_the_same_in_both_ways() {
-    let place = Place::new();
-    config_only(&place, "sizes");
-    let ran = place.run(["bench", "--checkpoint", "sizes", "--runs", "1", "--threads", "1"]);
+    let sandbox = Sandbox::new();
+    config_only(&sandbox, "sizes");
+    let ran = sandbox.run(["bench", "--checkpoint", "sizes", "--runs", "1", "--threads", "1"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.starts_with("sizes (synthetic: random weights): weights f32, "), "{}", ran.out);
     for line in [
@@ -94,11 +94,11 @@ fn random_weights_are_called_synthetic_and_decode_the_same_in_both_ways() {
 
 #[test]
 fn other_commands_refuse_a_folder_with_sizes_only() {
-    let place = Place::new();
-    config_only(&place, "sizes");
-    place.write("lines.png", few_lines());
+    let sandbox = Sandbox::new();
+    config_only(&sandbox, "sizes");
+    sandbox.write("lines.png", few_lines());
     for args in [&["recognize", "lines.png", "--checkpoint", "sizes"][..], &["models", "verify", "sizes"]] {
-        let ran = place.run(args.iter().copied());
+        let ran = sandbox.run(args.iter().copied());
         assert_eq!((ran.code, ran.out.as_str()), (1, ""));
         assert!(ran.err.contains("tokenizer.json is missing"), "{}", ran.err);
     }
@@ -106,18 +106,18 @@ fn other_commands_refuse_a_folder_with_sizes_only() {
 
 #[test]
 fn what_the_checkpoint_cannot_do_is_wrong_usage() {
-    let place = Place::new();
-    let ran = place.run(["bench", "--assume-accepted", "33"]);
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(["bench", "--assume-accepted", "33"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert_eq!(ran.faults(), ["--assume-accepted 33 is more than the 32 drafts of a round"]);
 
-    config_only(&place, "sizes");
-    fs::remove_file(place.path("sizes/block_diffusion.json")).unwrap();
-    let ran = place.run(["bench", "--checkpoint", "sizes", "--decode", "spec"]);
+    config_only(&sandbox, "sizes");
+    fs::remove_file(sandbox.path("sizes/block_diffusion.json")).unwrap();
+    let ran = sandbox.run(["bench", "--checkpoint", "sizes", "--decode", "spec"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(ran.faults()[0].ends_with("only autoregressive decoding is offered"), "{}", ran.err);
     for wrong in [["--weights", "int4"], ["--assume-accepted", "-1"], ["--runs", "0"]] {
-        let ran = place.run(["bench"].into_iter().chain(wrong));
+        let ran = sandbox.run(["bench"].into_iter().chain(wrong));
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{wrong:?}: {}", ran.err);
     }
 }
@@ -125,16 +125,16 @@ fn what_the_checkpoint_cannot_do_is_wrong_usage() {
 /// Wherever there is no such card.
 #[test]
 fn the_processor_is_not_measured_in_place_of_a_card() {
-    let place = Place::new();
-    place.write("lines.png", few_lines());
-    config_only(&place, "sizes");
+    let sandbox = Sandbox::new();
+    sandbox.write("lines.png", few_lines());
+    config_only(&sandbox, "sizes");
     for args in [
         &["lines.png", "--runs", "1"][..],
         &["--assume-accepted", "17"],
         &["--checkpoint", "sizes", "--json"],
         &["--checkpoint", "sizes", "--assume-accepted", "17"],
     ] {
-        let ran = place.run(["bench", "--device", "cuda:1023"].iter().chain(args));
+        let ran = sandbox.run(["bench", "--device", "cuda:1023"].iter().chain(args));
         assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{args:?}");
         let [fault] = ran.faults()[..] else { panic!("one sentence: {}", ran.err) };
         assert!(fault.starts_with("cuda:1023 cannot be used: "), "{fault}");
@@ -144,9 +144,9 @@ fn the_processor_is_not_measured_in_place_of_a_card() {
 
 #[test]
 fn a_fault_is_no_measurement() {
-    let place = Place::new();
-    place.write("empty.png", "");
-    let ran = place.run(["bench", "empty.png"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("empty.png", "");
+    let ran = sandbox.run(["bench", "empty.png"]);
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     assert!(ran.faults()[0].contains("empty.png is empty"), "{}", ran.err);
 }

@@ -1,30 +1,30 @@
 use std::fs;
 
-use super::support::{Place, checkpoint, pdf};
+use super::support::{Sandbox, checkpoint, pdf};
 
 #[test]
 fn the_bundled_checkpoint_is_listed_and_sound() {
-    let place = Place::new();
-    let list = place.run(["models", "list"]);
+    let sandbox = Sandbox::new();
+    let list = sandbox.run(["models", "list"]);
     assert_eq!(list.code, 0, "{}", list.err);
     assert!(list.out.lines().any(|line| line.starts_with("gravity-nano")), "{}", list.out);
-    let verify = place.run(["models", "verify"]);
+    let verify = sandbox.run(["models", "verify"]);
     assert_eq!((verify.code, verify.err.as_str()), (0, ""));
 }
 
 #[test]
 fn checkpoints_are_found_where_path_says() {
-    let place = Place::new();
-    let path = place.run(["models", "path"]).out;
+    let sandbox = Sandbox::new();
+    let path = sandbox.run(["models", "path"]).out;
     let own = path.lines().next().unwrap().to_owned();
-    assert!(own.starts_with(place.path("").to_str().unwrap()), "{own}");
-    let folder = checkpoint(&place, "mine");
+    assert!(own.starts_with(sandbox.path("").to_str().unwrap()), "{own}");
+    let folder = checkpoint(&sandbox, "mine");
     fs::create_dir_all(&own).unwrap();
     fs::rename(folder, format!("{own}/mine")).unwrap();
-    let snapshot = place.path(".cache/huggingface/hub/models--trillionlabs--GravityOCR/snapshots/0123");
+    let snapshot = sandbox.path(".cache/huggingface/hub/models--trillionlabs--GravityOCR/snapshots/0123");
     fs::create_dir_all(snapshot.parent().unwrap()).unwrap();
-    fs::rename(checkpoint(&place, "cached"), &snapshot).unwrap();
-    let list = place.run(["models", "list"]).out;
+    fs::rename(checkpoint(&sandbox, "cached"), &snapshot).unwrap();
+    let list = sandbox.run(["models", "list"]).out;
     for folder in [format!("{own}/mine"), snapshot.display().to_string()] {
         assert!(list.contains(&folder), "{folder} in {list}");
     }
@@ -32,37 +32,37 @@ fn checkpoints_are_found_where_path_says() {
 
 #[test]
 fn a_folder_is_used_like_the_bundled_checkpoint() {
-    let place = Place::new();
-    let folder = checkpoint(&place, "copy");
-    let ran = place.run(["models", "verify", folder.to_str().unwrap()]);
+    let sandbox = Sandbox::new();
+    let folder = checkpoint(&sandbox, "copy");
+    let ran = sandbox.run(["models", "verify", folder.to_str().unwrap()]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    place.write("page.pdf", pdf(1));
-    assert_eq!(place.recognize("page.pdf --checkpoint copy").code, 0);
+    sandbox.write("page.pdf", pdf(1));
+    assert_eq!(sandbox.recognize("page.pdf --checkpoint copy").code, 0);
 }
 
 #[test]
 fn weights_cut_short_are_never_loaded() {
-    let place = Place::new();
-    let folder = checkpoint(&place, "cut");
+    let sandbox = Sandbox::new();
+    let folder = checkpoint(&sandbox, "cut");
     let weights = fs::read(folder.join("model.safetensors")).unwrap();
     fs::write(folder.join("model.safetensors"), &weights[..weights.len() - 1000]).unwrap();
-    place.write("page.pdf", pdf(1));
-    for ran in [place.recognize("page.pdf --checkpoint cut -o out.md"), place.run(["models", "verify", "cut"])] {
+    sandbox.write("page.pdf", pdf(1));
+    for ran in [sandbox.recognize("page.pdf --checkpoint cut -o out.md"), sandbox.run(["models", "verify", "cut"])] {
         assert_eq!(ran.code, 1);
         let faults = ran.faults();
         assert_eq!(faults.len(), 1, "{}", ran.err);
         assert!(faults[0].contains("model.safetensors") && faults[0].contains("cut short"), "{}", ran.err);
     }
-    assert!(!place.path("out.md").exists());
+    assert!(!sandbox.path("out.md").exists());
 }
 
 #[test]
 fn a_folder_without_a_checkpoint_is_a_sentence() {
-    let place = Place::new();
-    fs::create_dir(place.path("empty")).unwrap();
-    place.write("page.pdf", pdf(1));
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("empty")).unwrap();
+    sandbox.write("page.pdf", pdf(1));
     for (checkpoint, part) in [("empty", "config.json is missing"), ("nowhere", "is not a folder")] {
-        let ran = place.recognize(&format!("page.pdf --checkpoint {checkpoint}"));
+        let ran = sandbox.recognize(&format!("page.pdf --checkpoint {checkpoint}"));
         assert_eq!(ran.code, 1);
         assert!(ran.faults()[0].contains(part), "{}", ran.err);
     }
@@ -70,12 +70,12 @@ fn a_folder_without_a_checkpoint_is_a_sentence() {
 
 #[test]
 fn a_checkpoint_that_does_not_draft_says_why() {
-    let place = Place::new();
-    let folder = checkpoint(&place, "plain");
+    let sandbox = Sandbox::new();
+    let folder = checkpoint(&sandbox, "plain");
     fs::remove_file(folder.join("block_diffusion.json")).unwrap();
-    place.write("page.pdf", pdf(1));
-    assert_eq!(place.recognize("page.pdf --checkpoint plain").code, 0, "autoregressive decoding is the default then");
-    let ran = place.recognize("page.pdf --checkpoint plain --decode spec");
+    sandbox.write("page.pdf", pdf(1));
+    assert_eq!(sandbox.recognize("page.pdf --checkpoint plain").code, 0, "autoregressive decoding is the default then");
+    let ran = sandbox.recognize("page.pdf --checkpoint plain --decode spec");
     assert_eq!(ran.code, 1);
     assert!(ran.faults()[0].contains("block_diffusion.json"), "{}", ran.err);
 }

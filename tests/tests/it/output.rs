@@ -1,114 +1,111 @@
 use std::fs;
 
-use super::support::{Place, few_lines, pdf, sample_pdf};
+use super::support::{Sandbox, few_lines, pdf, sample_pdf};
 
 #[test]
 fn one_input_gives_one_file() {
-    let place = Place::new();
-    place.write("scan.png", few_lines());
-    let ran = place.recognize("scan.png -o text/scan.md");
+    let sandbox = Sandbox::new();
+    sandbox.write("scan.png", few_lines());
+    let ran = sandbox.recognize("scan.png -o text/scan.md");
     assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.err);
-    assert_eq!(place.listing("text"), ["scan.md"]);
-    assert!(place.read("text/scan.md").contains("stone"));
+    assert_eq!(sandbox.listing("text"), ["scan.md"]);
+    assert!(sandbox.read("text/scan.md").contains("stone"));
 }
 
 #[test]
 fn equal_names_do_not_collide() {
-    let place = Place::new();
-    place.write("a/scan.png", few_lines());
-    place.write("b/scan.pdf", pdf(1));
-    let ran = place.recognize("a/scan.png b/scan.pdf -o out");
+    let sandbox = Sandbox::new();
+    sandbox.write("a/scan.png", few_lines());
+    sandbox.write("b/scan.pdf", pdf(1));
+    let ran = sandbox.recognize("a/scan.png b/scan.pdf -o out");
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert_eq!(place.listing("out"), ["scan-2.md", "scan.md"]);
-    assert!(place.read("out/scan.md").contains("stone"));
-    assert!(!place.read("out/scan-2.md").contains("stone"));
+    assert_eq!(sandbox.listing("out"), ["scan-2.md", "scan.md"]);
+    assert!(sandbox.read("out/scan.md").contains("stone"));
+    assert!(!sandbox.read("out/scan-2.md").contains("stone"));
 }
 
 #[test]
 fn a_folder_is_read_in_order() {
-    let place = Place::new();
-    place.write("scans/b.pdf", pdf(1));
-    place.write("scans/a.PDF", pdf(1));
-    place.write("scans/notes.txt", "not a scan");
-    let ran = place.recognize("scans -o out --format json");
+    let sandbox = Sandbox::new();
+    sandbox.write("scans/b.pdf", pdf(1));
+    sandbox.write("scans/a.PDF", pdf(1));
+    sandbox.write("scans/notes.txt", "not a scan");
+    let ran = sandbox.recognize("scans -o out --format json");
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert_eq!(place.listing("out"), ["a.json", "b.json"]);
+    assert_eq!(sandbox.listing("out"), ["a.json", "b.json"]);
     let order: Vec<_> = ran.err.lines().filter(|line| line.contains(": page 1")).collect();
     assert!(order[0].starts_with("a.PDF") && order[1].starts_with("b.pdf"), "{order:?}");
 }
 
 #[test]
 fn an_existing_file_is_kept_unless_forced() {
-    let place = Place::new();
-    place.write("page.pdf", pdf(1));
-    place.write("out.txt", "mine");
-    let ran = place.recognize("page.pdf -o out.txt --format txt");
+    let sandbox = Sandbox::new();
+    sandbox.write("page.pdf", pdf(1));
+    sandbox.write("out.txt", "mine");
+    let ran = sandbox.recognize("page.pdf -o out.txt --format txt");
     assert_eq!(ran.code, 1);
     assert_eq!(ran.faults(), ["out.txt exists already and was left as it is; use --force to overwrite it"]);
-    assert_eq!(place.read("out.txt"), "mine");
-    assert_eq!(place.recognize("page.pdf -o out.txt --format txt --force").code, 0);
-    assert_ne!(place.read("out.txt"), "mine");
+    assert_eq!(sandbox.read("out.txt"), "mine");
+    assert_eq!(sandbox.recognize("page.pdf -o out.txt --format txt --force").code, 0);
+    assert_ne!(sandbox.read("out.txt"), "mine");
 }
 
 #[test]
 fn an_input_is_never_overwritten() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let before = pdf(1);
-    place.write("page.pdf", &before);
-    let ran = place.recognize("page.pdf -o ./page.pdf --force");
+    sandbox.write("page.pdf", &before);
+    let ran = sandbox.recognize("page.pdf -o ./page.pdf --force");
     assert_eq!(ran.code, 1);
     assert!(ran.faults()[0].contains("is an input"), "{}", ran.err);
-    assert_eq!(fs::read(place.path("page.pdf")).unwrap(), before);
+    assert_eq!(fs::read(sandbox.path("page.pdf")).unwrap(), before);
 }
 
 #[test]
 fn several_inputs_need_a_folder() {
-    let place = Place::new();
-    place.write("a.pdf", pdf(1));
-    place.write("b.pdf", pdf(1));
-    place.write("out.md", "mine");
-    let ran = place.recognize("a.pdf b.pdf -o out.md");
+    let sandbox = Sandbox::new();
+    sandbox.write("a.pdf", pdf(1));
+    sandbox.write("b.pdf", pdf(1));
+    sandbox.write("out.md", "mine");
+    let ran = sandbox.recognize("a.pdf b.pdf -o out.md");
     assert_eq!(ran.code, 2, "{}", ran.err);
-    assert_eq!(place.read("out.md"), "mine");
+    assert_eq!(sandbox.read("out.md"), "mine");
 }
 
 #[test]
 fn a_folder_that_cannot_be_made_is_a_sentence() {
-    let place = Place::new();
-    place.write("a.pdf", pdf(1));
-    place.write("file", "keep");
-    let ran = place.recognize("a.pdf -o file/out.md");
+    let sandbox = Sandbox::new();
+    sandbox.write("a.pdf", pdf(1));
+    sandbox.write("file", "keep");
+    let ran = sandbox.recognize("a.pdf -o file/out.md");
     assert_eq!(ran.code, 1);
     assert!(ran.err.contains("file/out.md cannot be written: a part of the path is a file"), "{}", ran.err);
-    assert_eq!(place.read("file"), "keep");
+    assert_eq!(sandbox.read("file"), "keep");
 }
 
 #[cfg(unix)]
 #[test]
 fn a_folder_that_may_not_be_written_is_a_sentence() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
-    place.write("a.pdf", pdf(1));
-    let old = place.write("locked/out.md", "old");
-    let folder = place.path("locked");
+    let sandbox = Sandbox::with_permissions();
+    sandbox.write("a.pdf", pdf(1));
+    let old = sandbox.write("locked/out.md", "old");
+    let folder = sandbox.path("locked");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).unwrap();
-    let permitted = fs::write(folder.join("probe"), "").is_ok(); // root writes everywhere
-    if !permitted {
-        let ran = place.recognize("a.pdf -o locked/out.md --force");
-        assert_eq!(ran.code, 1);
-        assert!(ran.err.contains("cannot be written: permission is denied"), "{}", ran.err);
-        assert_eq!(fs::read_to_string(old).unwrap(), "old");
-    }
+    let ran = sandbox.recognize("a.pdf -o locked/out.md --force");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("cannot be written: permission is denied"), "{}", ran.err);
+    assert_eq!(fs::read_to_string(old).unwrap(), "old");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_a_sentence() {
-    let place = Place::new();
-    place.write("a.pdf", pdf(1));
+    let sandbox = Sandbox::new();
+    sandbox.write("a.pdf", pdf(1));
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = place.command().args(["recognize", "a.pdf", "--format", "html"]).stdout(full).output().unwrap();
+    let output = sandbox.command().args(["recognize", "a.pdf", "--format", "html"]).stdout(full).output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("standard output cannot be written: the disk is full"), "{err}");
@@ -116,16 +113,16 @@ fn a_full_disk_is_a_sentence() {
 
 #[test]
 fn figures_are_saved_beside_the_document() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let sample = sample_pdf();
     let sample = sample.to_str().unwrap();
-    let ran = place.recognize(&format!("{sample} --pages 1 -o note.md"));
+    let ran = sandbox.recognize(&format!("{sample} --pages 1 -o note.md"));
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let pictures = place.listing("note-images");
+    let pictures = sandbox.listing("note-images");
     assert_eq!(pictures.len(), 1);
-    assert!(place.read("note.md").contains(&format!("](note-images/{})", pictures[0])));
+    assert!(sandbox.read("note.md").contains(&format!("](note-images/{})", pictures[0])));
     // The figure is 236 x 134 points, drawn at 200 dpi.
-    let picture = image::open(place.path("note-images").join(&pictures[0])).unwrap();
+    let picture = image::open(sandbox.path("note-images").join(&pictures[0])).unwrap();
     assert!(picture.width().abs_diff(656) < 20 && picture.height().abs_diff(372) < 20, "{picture:?}");
-    assert_eq!(place.listing("."), ["note-images", "note.md"]);
+    assert_eq!(sandbox.listing("."), ["note-images", "note.md"]);
 }

@@ -1,13 +1,13 @@
 use std::io::Read;
 use std::process::Stdio;
 
-use super::support::{Place, Ran, few_lines, pdf, sample_pdf};
+use super::support::{Ran, Sandbox, few_lines, pdf, sample_pdf};
 
 #[test]
 fn piped_output_has_no_escape_codes() {
-    let place = Place::new();
-    place.write("scan.png", few_lines());
-    let ran = place.recognize("scan.png");
+    let sandbox = Sandbox::new();
+    sandbox.write("scan.png", few_lines());
+    let ran = sandbox.recognize("scan.png");
     assert_eq!(ran.code, 0);
     assert!(!ran.out.contains('\x1b') && !ran.err.contains(['\x1b', '\r']), "{}", ran.err);
     assert_eq!(ran.err.lines().count(), 1, "a line a page and nothing else: {}", ran.err);
@@ -16,22 +16,22 @@ fn piped_output_has_no_escape_codes() {
 
 #[test]
 fn colours_can_be_asked_for_and_forbidden() {
-    let place = Place::new();
-    place.write("scan.png", few_lines());
-    let coloured = place.recognize("scan.png --color always");
+    let sandbox = Sandbox::new();
+    sandbox.write("scan.png", few_lines());
+    let coloured = sandbox.recognize("scan.png --color always");
     assert!(coloured.err.contains("\x1b[38;5;"), "{}", coloured.err);
     assert!(!coloured.err.contains("\x1b[J") && !coloured.err.contains('\r'), "nothing is redrawn in a pipe");
     assert!(!coloured.out.contains('\x1b'), "colours are for standard error only");
-    let plain = place.command().args(["recognize", "scan.png"]).env("NO_COLOR", "1").output().unwrap();
+    let plain = sandbox.command().args(["recognize", "scan.png"]).env("NO_COLOR", "1").output().unwrap();
     assert!(!Ran::of(plain).err.contains('\x1b'));
-    assert!(!place.recognize("scan.png --color never").err.contains('\x1b'));
+    assert!(!sandbox.recognize("scan.png --color never").err.contains('\x1b'));
 }
 
 #[test]
 fn coloured_text_is_the_text() {
-    let place = Place::new();
-    place.write("scan.png", few_lines());
-    let ran = place.recognize("scan.png --color always");
+    let sandbox = Sandbox::new();
+    sandbox.write("scan.png", few_lines());
+    let ran = sandbox.recognize("scan.png --color always");
     let mut shown = String::new();
     let mut rest = ran.err.as_str();
     while let Some(start) = rest.find('\x1b') {
@@ -48,9 +48,9 @@ fn coloured_text_is_the_text() {
 
 #[test]
 fn a_reader_that_goes_away_ends_the_command_quietly() {
-    let place = Place::new();
-    place.write("many.pdf", pdf(60));
-    let mut child = place
+    let sandbox = Sandbox::new();
+    sandbox.write("many.pdf", pdf(60));
+    let mut child = sandbox
         .command()
         .args(["recognize", "many.pdf", "--format", "json"])
         .stdout(Stdio::piped())
@@ -70,10 +70,10 @@ fn a_reader_that_goes_away_ends_the_command_quietly() {
 #[test]
 fn ctrl_c_keeps_what_is_finished() {
     use std::io::{BufRead, BufReader};
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // Pages 1 and 2 of the sample in turn: enough to be in the middle of when the signal comes.
     let sample = sample_pdf();
-    let mut child = place
+    let mut child = sandbox
         .command()
         .args(["recognize", sample.to_str().unwrap(), "-o", "out.md"])
         .stderr(Stdio::piped())
@@ -86,7 +86,7 @@ fn ctrl_c_keeps_what_is_finished() {
     let signal = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(signal.success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let text = place.read("out.md");
+    let text = sandbox.read("out.md");
     let whole = std::fs::read_to_string(sample.with_extension("md")).unwrap();
     let title = whole.lines().next().unwrap();
     let end = whole.lines().next_back().unwrap();

@@ -19,9 +19,16 @@ pub(crate) fn sample_pdf() -> PathBuf {
 }
 
 /// A folder for one test's files, and the command run in it.
-pub(crate) struct Place {
+pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
+    program: PathBuf,
+    /// Whether the command gives up the rights of root.
+    drops_rights: bool,
 }
+
+/// The user and the group that own nothing.
+#[cfg(unix)]
+const NOBODY: u32 = 65_534;
 
 /// How a run ended.
 pub(crate) struct Ran {
@@ -45,9 +52,30 @@ impl Ran {
     }
 }
 
-impl Place {
+impl Sandbox {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_tests"));
+        Self { folder: tempfile::tempdir().unwrap(), program, drops_rights: false }
+    }
+
+    /// Where the command is run by somebody whom the permissions of files stop. They do not stop root, who becomes
+    /// nobody for it.
+    #[cfg(unix)]
+    pub(crate) fn with_permissions() -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let mut sandbox = Self::new();
+        let probe = sandbox.write("probe", "");
+        fs::set_permissions(&probe, fs::Permissions::from_mode(0o000)).unwrap();
+        sandbox.drops_rights = fs::read(&probe).is_ok();
+        fs::remove_file(probe).unwrap();
+        if sandbox.drops_rights {
+            // Nobody may not be allowed to enter the folder of the build.
+            let program = sandbox.path(".program");
+            fs::copy(&sandbox.program, &program).unwrap();
+            sandbox.program = program;
+            fs::set_permissions(sandbox.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        }
+        sandbox
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -65,7 +93,7 @@ impl Place {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Names in a folder of the place, in order.
+    /// Names in a folder of the sandbox, in order.
     pub(crate) fn listing(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -75,7 +103,12 @@ impl Place {
 
     /// The command with nothing of the user's own around it.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tests"));
+        let mut command = Command::new(&self.program);
+        #[cfg(unix)]
+        if self.drops_rights {
+            use std::os::unix::process::CommandExt;
+            command.uid(NOBODY).gid(NOBODY);
+        }
         command.current_dir(self.folder.path()).stdin(Stdio::null());
         for name in
             ["NO_COLOR", "HF_HOME", "HF_HUB_CACHE", "XDG_DATA_HOME", "XDG_CACHE_HOME", "DISPLAY", "WAYLAND_DISPLAY"]
@@ -146,12 +179,12 @@ pub(crate) fn pdf(pages: usize) -> Vec<u8> {
     format!("{file}{table}trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n").into_bytes()
 }
 
-/// The bundled checkpoint's files in a folder of the place.
-pub(crate) fn checkpoint(place: &Place, name: &str) -> PathBuf {
+/// The bundled checkpoint's files in a folder of the sandbox.
+pub(crate) fn checkpoint(sandbox: &Sandbox, name: &str) -> PathBuf {
     for entry in fs::read_dir(root().join("assets/nano")).unwrap() {
         let entry = entry.unwrap();
         let file = format!("{name}/{}", entry.file_name().to_str().unwrap());
-        place.write(&file, fs::read(entry.path()).unwrap());
+        sandbox.write(&file, fs::read(entry.path()).unwrap());
     }
-    place.path(name)
+    sandbox.path(name)
 }

@@ -11,4 +11,8 @@ mod path;
 mod real;
 mod scene;
 mod settings;
+// What a test says that cannot run here.
+#[cfg(target_os = "linux")]
+#[path = "../../skipped.rs"]
+mod skipped;
 mod snapshots;

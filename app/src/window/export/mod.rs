@@ -294,7 +294,7 @@ fn target(ui: &mut Ui, form: &mut ExportForm) {
         ui.label(RichText::new(words::exists(&target)).color(colours::warning(ui.visuals())));
         ui.checkbox(&mut form.replace, words::REPLACE);
     } else if form.figures && form.shows_figures() {
-        ui.weak(words::figures_go_to(&write::images(&target)));
+        ui.weak(words::figures_go_to(&crate::results::images_folder(&target)));
     }
 }
 

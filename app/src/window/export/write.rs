@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::document::{Document as Opened, OpenOptions};
-use engine::export::{DocumentWriter, ExportOptions, Format, PageOutcome, figure_file_name};
+use engine::export::{DocumentWriter, ExportOptions, Format, PageOutcome, figure_file_name, is_figure};
 use engine::page::{PageResult, Status};
 use engine::region::{Label, Rect, Role};
 use engine::worker::{Sheet, Source, sheet};
 
 use super::words;
 use super::{ExportForm, Exported, Scope};
-use crate::output::{FORCE_HINT, Figures, PendingFile};
+use crate::output::{Figures, PendingFile, Unwritten, place_together};
+use crate::results::images_folder;
 use crate::window::errand::Errand;
 use crate::window::project::{Document, Page};
 use crate::window::project_file::is_source;
@@ -99,12 +100,6 @@ pub(super) fn is_read(document: &Document, scope: Scope, page: Option<usize>) ->
     })
 }
 
-/// Name of the folder of pictures of this document.
-pub(super) fn images(target: &Path) -> String {
-    let stem = target.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    format!("{stem}-images")
-}
-
 /// The first of `name.md`, `name (2).md`, ... of which neither the file nor its pictures are there.
 pub(super) fn free(plain: &Path) -> PathBuf {
     numbered(plain).find(|path| !is_there(path, true)).unwrap_or_else(|| plain.to_path_buf())
@@ -125,7 +120,7 @@ fn numbered(plain: &Path) -> impl Iterator<Item = PathBuf> + '_ {
 
 fn is_there(target: &Path, with_images: bool) -> bool {
     let there = |path: &Path| path.symlink_metadata().is_ok();
-    there(target) || (with_images && there(&target.with_file_name(images(target))))
+    there(target) || (with_images && there(&target.with_file_name(images_folder(target))))
 }
 
 /// Files that are being written: two exports never take the same.
@@ -163,7 +158,6 @@ struct Work {
 /// Pictures are wanted, and these are those kept so far.
 struct Pictures {
     figures: Figures,
-    names: Vec<String>,
     cutter: Cutter,
 }
 
@@ -205,10 +199,9 @@ impl Work {
             std::io::ErrorKind::AlreadyExists => Stop::Exists,
             _ => Stop::Fault(unwritten(target, &error)),
         };
-        let folder = images(target);
+        let folder = images_folder(target);
         let mut pictures = with_images.then(|| Pictures {
             figures: Figures::beside(target, &folder, replace),
-            names: Vec::new(),
             cutter: Cutter::new(&self.document, self.dpi),
         });
         let options = ExportOptions {
@@ -246,18 +239,9 @@ impl Work {
         }
         let file = writer.finish().map_err(stop)?;
         // The document comes last: once it is there, everything that it refers to is there.
-        let names = match pictures {
-            Some(pictures) => {
-                pictures.figures.place().map_err(|sentence| figure_fault(&sentence))?;
-                pictures.names
-            }
-            None => Vec::new(),
-        };
-        file.place().map_err(|error| {
-            if !replace {
-                take_back(&target.with_file_name(&folder), &names);
-            }
-            stop(error)
+        place_together(|placement| {
+            pictures.map_or(Ok(()), |pictures| pictures.figures.place_with(placement))?;
+            file.place_with(placement)
         })?;
         Ok(left_out)
     }
@@ -274,21 +258,10 @@ enum Stop {
     Fault(String),
 }
 
-/// The command line's advice is of no use here.
-fn figure_fault(sentence: &str) -> Stop {
-    match sentence.strip_suffix(FORCE_HINT) {
-        Some(_) => Stop::Exists,
-        None => Stop::Fault(sentence.to_owned()),
+impl From<Unwritten> for Stop {
+    fn from(fault: Unwritten) -> Self {
+        if fault.is_taken() { Stop::Exists } else { Stop::Fault(fault.to_string()) }
     }
-}
-
-/// Removes pictures whose document could not be put beside them.
-fn take_back(folder: &Path, names: &[String]) {
-    for name in names {
-        let _ = std::fs::remove_file(folder.join(name));
-    }
-    // Only when nothing else is in it.
-    let _ = std::fs::remove_dir(folder);
 }
 
 impl Pictures {
@@ -298,11 +271,7 @@ impl Pictures {
             .regions
             .iter()
             .enumerate()
-            .filter(|(_, region)| {
-                let role = region.region.label.role();
-                let picture = role == Role::Figure || region.status == Status::Picture;
-                picture && region.text.trim().is_empty() && (furniture || role != Role::Furniture)
-            })
+            .filter(|(_, region)| is_figure(region) && (furniture || region.region.label.role() != Role::Furniture))
             .map(|(number, region)| (number, region.region.bounds))
             .collect();
         if wanted.is_empty() {
@@ -315,8 +284,7 @@ impl Pictures {
             match png {
                 Ok(png) => {
                     let name = figure_file_name(result.index, number);
-                    self.figures.keep(&name, &png).map_err(|sentence| figure_fault(&sentence))?;
-                    self.names.push(name);
+                    self.figures.keep(&name, &png)?;
                 }
                 Err(reason) => {
                     if let Some(region) = result.regions.get_mut(number) {

@@ -13,7 +13,7 @@ use engine::region::{Label, Rect, Region};
 use engine::worker::{EngineInfo, PageOrder, Pages, Source};
 
 use super::*;
-use crate::cli::{ModelArgs, Weights};
+use crate::cli::{ModelArgs, PdfRendererArg, Weights};
 use crate::reader::EngineReader;
 use crate::reader::testing::{finished, opened, over, reading, round};
 use crate::window::action::Action;
@@ -460,7 +460,14 @@ fn without_drafts_there_is_one_lane_and_the_reason() {
 /// The real engine with the bundled checkpoint, on the title of the sample.
 #[test]
 fn the_bundled_checkpoint_races_to_the_same_tokens() {
-    let args = ModelArgs { checkpoint: "nano".into(), device: Device::Cpu, threads: Some(1), weights: Weights::Auto };
+    let args = ModelArgs {
+        checkpoint: "nano".into(),
+        device: Device::Cpu,
+        threads: Some(1),
+        weights: Weights::Auto,
+        pdfium: None,
+        pdf_renderer: PdfRendererArg::Auto,
+    };
     let reader = EngineReader::start(&args).unwrap();
     let bytes = include_bytes!("../../../../assets/samples/gravity-sample.pdf").to_vec();
     let title = Region::new(Label::DocTitle, Rect::new(161, 184, 742, 242));

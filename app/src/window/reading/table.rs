@@ -6,7 +6,7 @@ use eframe::egui::{
     FontSelection, Galley, Id, Label, Rect, RichText, ScrollArea, Sense, Shape, TextStyle, Ui, UiBuilder, Vec2,
     WidgetText, pos2, vec2,
 };
-use engine::assemble::{Place, Table};
+use engine::assemble::{GridCell, Table};
 
 use super::epoch::Epoch;
 
@@ -111,13 +111,13 @@ fn laid_out(ui: &Ui, table: &Table) -> Arc<Layout> {
 }
 
 fn lay_out(ui: &Ui, table: &Table, look: Look) -> Layout {
-    let places = table.places();
-    let text = |place: &Place<'_>, wrap: f32| {
+    let places = table.grid_cells();
+    let text = |place: &GridCell<'_>, wrap: f32| {
         let text = RichText::new(&place.cell.text);
         let text = WidgetText::from(if place.cell.header { text.strong() } else { text });
         text.into_galley(ui, Some(eframe::egui::TextWrapMode::Wrap), wrap, FontSelection::Default)
     };
-    let wanted: Vec<(&Place<'_>, f32)> =
+    let wanted: Vec<(&GridCell<'_>, f32)> =
         places.iter().map(|place| (place, text(place, f32::INFINITY).size().x + 2.0 * PADDING.x)).collect();
     let columns = columns(&wanted, look.width);
     let lefts = edges(&columns);
@@ -128,7 +128,7 @@ fn lay_out(ui: &Ui, table: &Table, look: Look) -> Layout {
             text(place, (width - 2.0 * PADDING.x).max(1.0))
         })
         .collect();
-    let heights: Vec<(&Place<'_>, f32)> =
+    let heights: Vec<(&GridCell<'_>, f32)> =
         places.iter().zip(&galleys).map(|(place, text)| (place, text.size().y + 2.0 * PADDING.y)).collect();
     let tops = edges(&rows(&heights, table.rows.len(), ui.text_style_height(&TextStyle::Body) + 2.0 * PADDING.y));
     let cells = places
@@ -148,7 +148,7 @@ fn lay_out(ui: &Ui, table: &Table, look: Look) -> Layout {
 }
 
 /// Widths of the columns: what their texts want, and where that is too much, an equal share at least.
-fn columns(wanted: &[(&Place<'_>, f32)], available: f32) -> Vec<f32> {
+fn columns(wanted: &[(&GridCell<'_>, f32)], available: f32) -> Vec<f32> {
     let count = wanted.iter().map(|(place, _)| place.column + place.colspan).max().unwrap_or(0);
     let mut widths = vec![2.0 * PADDING.x + 8.0; count];
     let mut by_span: Vec<_> = wanted.iter().collect();
@@ -176,7 +176,7 @@ fn columns(wanted: &[(&Place<'_>, f32)], available: f32) -> Vec<f32> {
 }
 
 /// Heights of the rows; what a merged cell wants beyond its rows' heights goes to the last of them.
-fn rows(wanted: &[(&Place<'_>, f32)], count: usize, least: f32) -> Vec<f32> {
+fn rows(wanted: &[(&GridCell<'_>, f32)], count: usize, least: f32) -> Vec<f32> {
     let mut heights = vec![least; count];
     let mut by_span: Vec<_> = wanted.iter().collect();
     by_span.sort_by_key(|(place, _)| place.rowspan);
@@ -211,7 +211,7 @@ mod tests {
             "<table><tr><td rowspan=2>a</td><td>b</td></tr><tr><td>c</td></tr><tr><td colspan=2>d</td></tr></table>",
         )
         .unwrap();
-        let places = table.places();
+        let places = table.grid_cells();
         let want = |sizes: [f32; 4]| places.iter().zip(sizes).collect::<Vec<_>>();
         assert_eq!(columns(&want([60.0, 300.0, 40.0, 100.0]), 1001.0), [60.0, 300.0]);
         let shrunk = columns(&want([60.0, 300.0, 40.0, 100.0]), 201.0);

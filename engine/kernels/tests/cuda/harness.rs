@@ -25,7 +25,7 @@ impl Card {
         } else if emulation::AVAILABLE {
             Box::new(Fake::emulated(1 << 30))
         } else {
-            println!("skipped: this build has no emulation of the CUDA kernels");
+            crate::skipped::skipped("no C++ compiler was there to compile the CUDA kernels for this processor");
             return None;
         };
         Some(Self { driver: RefCell::new(driver), is_real })
