@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod care;
+mod run;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -245,26 +246,23 @@ fn what_was_cancelled_is_read_next_and_what_was_finished_stays() {
 }
 
 #[test]
-fn answers_find_their_region_whatever_was_done_to_the_page_meanwhile() {
+fn answers_come_to_pages_that_are_being_read_only() {
     let mut test = Test::with_pages(1);
     let ids = test.draw_three();
     test.recognize();
     test.desk.say([started(0)]);
     test.frames(3);
+    test.desk.say([finished(0, 0, Status::Done, "first"), page_finished(0)]);
+    test.frames(3);
     test.act(Action::Reorder { region: ids[2], to: 0 });
     test.act(Action::Select(vec![ids[1]]));
     test.act(Action::Do(Command::Delete));
-    test.desk.say([
-        finished(0, 0, Status::Done, "first"),
-        finished(0, 1, Status::Done, "deleted"),
-        finished(0, 2, Status::Done, "third"),
-        page_finished(0),
-        Event::Finished { outcome: Outcome::Completed },
-    ]);
+    // A page that is done gets nothing more.
+    test.desk.say([finished(0, 2, Status::Done, "late"), Event::Finished { outcome: Outcome::Completed }]);
     test.frames(5);
     let page = test.state().page().unwrap().clone();
     let texts: Vec<_> = page.regions.iter().map(|region| (region.id, region.text())).collect();
-    assert_eq!(texts, [(ids[2], "third"), (ids[0], "first")]);
+    assert_eq!(texts, [(ids[2], ""), (ids[0], "first")]);
 }
 
 #[test]
@@ -337,11 +335,11 @@ fn a_person_who_turns_pages_is_left_where_they_are() {
 fn escape_leaves_the_innermost_thing_first() {
     let mut test = Test::with_pages(1);
     let ids = test.draw_three();
+    test.act(Action::Do(Command::DrawRegion));
     test.recognize();
     test.desk.say([started(0)]);
     test.frames(2);
     test.act(Action::Select(vec![ids[0]]));
-    test.act(Action::Do(Command::DrawRegion));
     test.act(Action::Do(Command::Shortcuts));
     test.act(Action::Do(Command::Cancel));
     assert!(test.state().modal.is_none() && test.state().view.tool == Tool::Draw);

@@ -10,7 +10,7 @@ use super::canvas::camera::{Zoom, zoomed};
 use super::clipboard;
 use super::command::Command;
 use super::dialogs::Asked;
-use super::history::History;
+use super::history::{Held, History};
 use super::librarian::Want;
 use super::project::{PageKey, Project, RegionId};
 use super::race::RaceAsk;
@@ -30,6 +30,8 @@ impl Window {
             Action::Do(command) => {
                 if command.enabled(state) {
                     self.command(command);
+                } else if let Some(sentence) = command.refusal(state) {
+                    state.tell(Tone::Warning, sentence);
                 }
             }
             Action::OpenPaths(paths) => self.open_paths(paths),
@@ -140,8 +142,8 @@ impl Window {
             }
             Quit => self.context.send_viewport_cmd(ViewportCommand::Close),
 
-            Undo => self.travel(History::undo_name, History::undo),
-            Redo => self.travel(History::redo_name, History::redo),
+            Undo => self.travel(History::undo),
+            Redo => self.travel(History::redo),
             SelectAll => {
                 let ids = state.page().map(|page| page.regions.iter().map(|region| region.id).collect());
                 state.view.selection = ids.unwrap_or_default();
@@ -292,7 +294,7 @@ impl Window {
             return; // it was closed in the same moment
         }
         if let Some(run) = &mut self.state.run {
-            run.follow = run.page == Some(key);
+            run.follow = run.page_progress(key).is_some();
         }
         self.state.go(key);
     }
@@ -305,21 +307,17 @@ impl Window {
 
     fn rotate(&mut self, turn: Turn) {
         let Some(key) = self.state.view.page else { return };
-        if self.state.run.as_ref().is_some_and(|run| run.concerns(key)) {
-            self.state.tell(Tone::Warning, super::strings::TURN_LATER);
-            return;
+        if self.state.rotate(turn) {
+            self.state.sheets.forget(|other| other == key);
         }
-        self.state.rotate(turn);
-        self.state.sheets.forget(|other| other == key);
     }
 
     fn detect(&mut self, keys: &[PageKey]) {
         let state = &mut self.state;
         state.detect_merge = state.history.revision() | 1 << 62;
-        let concerned = |key: &PageKey| state.run.as_ref().is_some_and(|run| run.concerns(*key));
-        let (later, now): (Vec<PageKey>, Vec<PageKey>) = keys.iter().partition(|key| concerned(key));
-        if !later.is_empty() {
-            state.tell(Tone::Warning, super::strings::DETECT_LATER);
+        let (later, now): (Vec<PageKey>, Vec<PageKey>) = keys.iter().partition(|key| state.lock(**key).is_some());
+        if let Some(key) = later.first() {
+            state.refuses(*key);
         }
         now.into_iter().for_each(|key| self.want_detection(key));
     }
@@ -327,26 +325,22 @@ impl Window {
     /// Asks for a page's regions as the page lies now.
     pub(super) fn want_detection(&self, key: PageKey) {
         if let Some(page) = self.state.project.page(key) {
-            let dpi = page.resolution(self.state.settings.dpi) as f32;
+            let dpi = self.state.resolution(key) as f32;
             self.librarian.want(Want::Detect { key, turn: page.turn, dpi });
         }
     }
 
     /// Undoes or redoes, and shows where.
-    fn travel(
-        &mut self,
-        name: impl Fn(&History) -> Option<&'static str>,
-        travel: impl Fn(&mut History, &mut Project) -> Vec<PageKey>,
-    ) {
+    fn travel(&mut self, travel: impl Fn(&mut History, &mut Project) -> Result<Vec<PageKey>, Held>) {
         let state = &mut self.state;
-        if state.run.is_some() && name(&state.history) == Some(super::strings::change::ROTATE) {
-            state.tell(Tone::Warning, super::strings::TURN_LATER);
-            return;
-        }
         let replayed = state.replayed();
-        let touched = travel(&mut state.history, &mut state.project);
-        state.close_stale_replay(replayed);
-        self.show_touched(&touched);
+        match travel(&mut state.history, &mut state.project) {
+            Ok(touched) => {
+                state.close_stale_replay(replayed);
+                self.show_touched(&touched);
+            }
+            Err(Held) => state.tell(Tone::Warning, super::strings::run::UNDO_LOCKED),
+        }
     }
 
     /// Shows a page that undo or redo changed.
@@ -449,6 +443,9 @@ impl State {
     }
 
     fn begin_edit(&mut self, id: RegionId) {
+        if self.refuses_text(id) {
+            return;
+        }
         let Some(region) = self.page().and_then(|page| page.region(id)) else { return };
         let text = region.text().to_owned();
         self.view.select(Some(id));

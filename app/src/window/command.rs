@@ -162,29 +162,56 @@ impl Command {
 
     /// Whether it can be done now.
     pub(crate) fn enabled(self, state: &State) -> bool {
+        self.applies(state) && self.obstacle(state).is_none()
+    }
+
+    /// Why it cannot be done just now, where it could be but for a run: one sentence.
+    pub(crate) fn refusal(self, state: &State) -> Option<&'static str> {
+        self.obstacle(state).filter(|_| self.applies(state))
+    }
+
+    /// What of a run is in the way.
+    fn obstacle(self, state: &State) -> Option<&'static str> {
+        use super::strings::run as s;
+        use Command::*;
+        let is_in_the_way = match self {
+            Undo => state.history.is_undo_held(),
+            Redo => state.history.is_redo_held(),
+            DrawRegion if state.view.tool == super::state::Tool::Draw => false,
+            RotateLeft | RotateRight | Detect | DrawRegion | Delete | MoveEarlier | MoveLater => state.is_page_locked(),
+            EditText | RevertText => state.view.focus.is_some_and(|id| state.is_awaited(id)),
+            Recognize | RecognizePage | RecognizeDocument | RecognizeAgain | Race => state.is_busy(),
+            _ => false,
+        };
+        is_in_the_way.then_some(match self {
+            Undo | Redo => s::UNDO_LOCKED,
+            EditText | RevertText => s::REGION_LOCKED,
+            Recognize | RecognizePage | RecognizeDocument | RecognizeAgain | Race => s::BUSY,
+            _ => s::PAGE_LOCKED,
+        })
+    }
+
+    /// Whether there is something to do it to.
+    fn applies(self, state: &State) -> bool {
         use Command::*;
         let page = state.page();
         let selected = !state.view.selection.is_empty();
         let has_pages = || state.document().is_some_and(|document| !document.pages.is_empty());
         let read = |region: &super::project::PageRegion| region.read.is_some() || region.edit.is_some();
         match self {
-            Undo => state.history.undo_name().is_some(),
-            Redo => state.history.redo_name().is_some(),
+            Undo => state.history.undo_operation().is_some() || state.history.is_undo_held(),
+            Redo => state.history.redo_operation().is_some(),
             SaveProject | SaveProjectAs | Export => !state.project.documents.is_empty(),
             CloseDocument => state.document().is_some(),
             PreviousPage | FirstPage => state.neighbour(false).is_some(),
             NextPage | LastPage => state.neighbour(true).is_some(),
-            RecognizeDocument => has_pages() && !state.is_busy(),
-            DetectDocument => has_pages(),
+            RecognizeDocument | DetectDocument => has_pages(),
             CopyDocument => state.document().is_some_and(super::project::Document::has_results),
-            RotateLeft | RotateRight | Detect | DrawRegion | FitPage | FitWidth | ZoomIn | ZoomOut | ActualSize => {
-                page.is_some()
-            }
-            Recognize | RecognizePage => page.is_some() && !state.is_busy(),
+            RotateLeft | RotateRight | Detect | DrawRegion | FitPage | FitWidth | ZoomIn | ZoomOut | ActualSize
+            | Recognize | RecognizePage => page.is_some(),
             CopyPage => page.is_some_and(|page| page.regions.iter().any(|region| read(region))),
             SelectAll | NextRegion | PreviousRegion => page.is_some_and(|page| !page.regions.is_empty()),
-            Delete | MoveEarlier | MoveLater => selected,
-            RecognizeAgain => selected && !state.is_busy(),
+            Delete | MoveEarlier | MoveLater | RecognizeAgain => selected,
             CopyRegions => state.selected().any(|region| read(region)),
             CopyTable => state
                 .selected()
@@ -192,7 +219,7 @@ impl Command {
             EditText => state.focused().is_some_and(|region| read(region)),
             RevertText => state.focused().is_some_and(|region| region.edit.is_some()),
             Cancel => true, // Esc always has something to leave
-            Race => state.focused().is_some() && !state.is_busy(),
+            Race => state.focused().is_some(),
             PlayRounds => state.focused().is_some_and(|region| region.read.is_some()),
             _ => true,
         }

@@ -1,30 +1,64 @@
 //! Changes to the regions and texts of the page that is looked at. Every one goes through the history.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::document::Turn;
 use engine::region::{Label, Rect, Region, Role};
 
-use super::project::{Page, PageKey, PageRegion, RegionId};
-use super::state::State;
-use super::strings::change;
+use super::history::Operation;
+use super::project::{Drawn, Page, PageKey, PageRegion, RegionId};
+use super::state::{State, Tone};
+use super::strings;
 
 /// Boxes narrower or lower than this are slips of the hand, page pixels.
 pub(crate) const SMALLEST: u32 = 4;
 
 impl State {
-    /// Changes the page that is looked at; `change` says whether it did anything.
-    fn change(&mut self, name: &'static str, merge: Option<u64>, change: impl FnOnce(&mut Page) -> bool) {
+    /// Changes the boxes, types or order of the page that is looked at, unless a run holds them fast; `change` says
+    /// whether it did anything. Whether the change was allowed.
+    fn restructure(
+        &mut self,
+        operation: Operation,
+        merge: Option<u64>,
+        change: impl FnOnce(&mut Page) -> bool,
+    ) -> bool {
+        let Some(key) = self.view.page else { return false };
+        let allowed = !self.refuses(key);
+        if allowed {
+            self.change_page(key, operation, merge, change);
+        }
+        allowed
+    }
+
+    /// Changes texts of the page that is looked at: they are kept apart from what a run writes.
+    fn write(&mut self, operation: Operation, change: impl FnOnce(&mut Page) -> bool) {
         let Some(key) = self.view.page else { return };
-        self.change_page(key, name, merge, change);
+        self.change_page(key, operation, None, change);
+    }
+
+    /// Whether a run holds a page fast; says so.
+    pub(crate) fn refuses(&mut self, key: PageKey) -> bool {
+        let locked = self.lock(key).is_some();
+        if locked {
+            self.tell(Tone::Warning, strings::run::PAGE_LOCKED);
+        }
+        locked
+    }
+
+    /// Whether a run still reads a region of the page that is looked at; says so.
+    pub(crate) fn refuses_text(&mut self, id: RegionId) -> bool {
+        let awaited = self.is_awaited(id);
+        if awaited {
+            self.tell(Tone::Warning, strings::run::REGION_LOCKED);
+        }
+        awaited
     }
 
     /// Changes any page.
     pub(crate) fn change_page(
         &mut self,
         key: PageKey,
-        name: &'static str,
+        operation: Operation,
         merge: Option<u64>,
         change: impl FnOnce(&mut Page) -> bool,
     ) {
@@ -32,7 +66,7 @@ impl State {
         let mut page = Page::clone(page);
         let replayed = self.replayed();
         if change(&mut page) {
-            self.history.change(&mut self.project, name, key, page, merge);
+            self.history.change(&mut self.project, operation, key, page, merge);
             self.close_stale_replay(replayed);
         }
         self.view.drop_strangers(self.project.page(key).map(Arc::as_ref), key);
@@ -46,21 +80,22 @@ impl State {
             return;
         }
         let id = self.project.new_region();
-        self.change(change::DRAW, None, |page| {
+        let drawn = self.restructure(Operation::Draw, None, |page| {
             let place = reading_place(page, bounds);
             let region = PageRegion { id, region: Region::new(label, bounds), read: None, edit: None };
             page.regions.insert(place, Arc::new(region));
             page.detected = true;
             true
         });
-        self.view.selection = BTreeSet::from([id]);
-        self.view.focus = Some(id);
+        if drawn {
+            self.view.select(Some(id));
+        }
     }
 
     /// Moves and resizes boxes. What was read there stays until it is read again.
     pub(crate) fn reshape(&mut self, boxes: &[(RegionId, Rect)], merge: u64) {
         let Some([width, height]) = self.page().and_then(|page| page.size) else { return };
-        self.change(change::MOVE, Some(merge), |page| {
+        self.restructure(Operation::Move, Some(merge), |page| {
             let mut changed = false;
             for &(id, bounds) in boxes {
                 let bounds = bounds.clamped(width, height);
@@ -83,7 +118,7 @@ impl State {
     /// Gives the selected regions another label.
     pub(crate) fn relabel(&mut self, label: Label) {
         let ids = self.view.selection.clone();
-        self.change(change::RELABEL, None, |page| {
+        self.restructure(Operation::Relabel, None, |page| {
             ids.iter().fold(false, |changed, &id| {
                 changed
                     | alter(page, id, |region| {
@@ -105,11 +140,14 @@ impl State {
     pub(crate) fn delete_selected(&mut self) {
         let ids = self.view.selection.clone();
         let first = self.page().and_then(|page| page.regions.iter().position(|region| ids.contains(&region.id)));
-        self.change(change::DELETE, None, |page| {
+        let deleted = self.restructure(Operation::Delete, None, |page| {
             let before = page.regions.len();
             page.regions.retain(|region| !ids.contains(&region.id));
             page.regions.len() != before
         });
+        if !deleted {
+            return;
+        }
         let next = self.page().and_then(|page| {
             let at = first?.min(page.regions.len().checked_sub(1)?);
             Some(page.regions[at].id)
@@ -119,7 +157,7 @@ impl State {
 
     /// Moves a region to another place in the reading order.
     pub(crate) fn reorder(&mut self, id: RegionId, to: usize) {
-        self.change(change::REORDER, None, |page| {
+        self.restructure(Operation::Reorder, None, |page| {
             let Some(from) = page.position(id) else { return false };
             let region = page.regions.remove(from);
             let to = to.min(page.regions.len());
@@ -131,7 +169,7 @@ impl State {
     /// Moves the selected regions one place earlier or later, keeping their order.
     pub(crate) fn shift_selected(&mut self, later: bool) {
         let ids = self.view.selection.clone();
-        self.change(change::REORDER, None, |page| {
+        self.restructure(Operation::Reorder, None, |page| {
             let regions = &mut page.regions;
             let chosen = |region: &Arc<PageRegion>| ids.contains(&region.id);
             let mut changed = false;
@@ -156,7 +194,7 @@ impl State {
 
     /// Keeps a person's text for a region; the model's own text is no edit.
     pub(crate) fn edit_text(&mut self, id: RegionId, text: String) {
-        self.change(change::EDIT, None, |page| {
+        self.write(Operation::Edit, |page| {
             alter(page, id, |region| {
                 if region.text() == text {
                     return;
@@ -177,12 +215,15 @@ impl State {
 
     /// Drops a person's text.
     pub(crate) fn revert_text(&mut self, id: RegionId) {
-        self.change(change::REVERT, None, |page| alter(page, id, |region| region.edit = None));
+        if self.refuses_text(id) {
+            return;
+        }
+        self.write(Operation::Revert, |page| alter(page, id, |region| region.edit = None));
     }
 
-    /// Turns the page by hand. Regions turn with it; what was read stays.
-    pub(crate) fn rotate(&mut self, turn: Turn) {
-        self.change(change::ROTATE, None, |page| {
+    /// Turns the page by hand. Regions turn with it; what was read stays. Whether it was allowed.
+    pub(crate) fn rotate(&mut self, turn: Turn) -> bool {
+        self.restructure(Operation::Rotate, None, |page| {
             if turn == Turn::None {
                 return false;
             }
@@ -200,11 +241,11 @@ impl State {
                 });
             }
             true
-        });
+        })
     }
 
-    /// Puts what was detected in the place of the page's regions.
-    pub(crate) fn replace_regions(&mut self, key: PageKey, regions: Vec<Region>, merge: Option<u64>) {
+    /// Puts what was detected on a drawing in the place of the page's regions.
+    pub(crate) fn replace_regions(&mut self, key: PageKey, drawn: &Drawn, regions: Vec<Region>, merge: Option<u64>) {
         if self.view.page == Some(key) {
             self.finish_edit(); // undo brings it back with its region
         }
@@ -212,10 +253,22 @@ impl State {
             .into_iter()
             .map(|region| Arc::new(PageRegion { id: self.project.new_region(), region, read: None, edit: None }))
             .collect();
-        self.change_page(key, change::DETECT, merge, |page| {
+        self.learn(key, drawn);
+        self.change_page(key, Operation::Detect, merge, |page| {
             page.regions = regions;
             page.detected = true;
+            // The page may have been drawn in another way since; the boxes count these pixels.
+            drawn.note(page);
             true
+        });
+    }
+
+    /// Learns what a page looks like.
+    pub(crate) fn learn(&mut self, key: PageKey, drawn: &Drawn) {
+        self.history.amend(&mut self.project, key, |page| {
+            if drawn.drawing.is_of(page) {
+                drawn.note(page);
+            }
         });
     }
 }

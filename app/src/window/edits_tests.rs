@@ -1,13 +1,20 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+use std::collections::BTreeSet;
+
 use engine::page::Status;
 use engine::region::Line;
 use engine::worker::Source;
 use proptest::prelude::*;
 
+use engine::event::{Event, Outcome};
+use engine::page::PageResult;
+
 use super::super::detail::Detail;
-use super::super::project::{Project, RegionRead};
+use super::super::project::{Drawing, Project, RegionRead};
+use super::super::run::Scope;
 use super::*;
+use crate::reader::{Next, Running};
 
 const SIZE: [u32; 2] = [600, 800];
 
@@ -39,14 +46,52 @@ fn region(state: &State, id: RegionId) -> PageRegion {
 }
 
 /// A result as a run brings it.
-fn receive(state: &mut State, key: PageKey, id: RegionId, text: &str, merge: u64) {
-    let read = RegionRead { status: Status::Done, text: text.to_owned(), detail: Detail::default() };
-    state.change_page(key, "Recognize", Some(merge), |page| {
-        alter(page, id, |region| {
-            region.read = Some(Arc::new(read));
-            region.edit = None;
-        })
-    });
+fn receive(state: &mut State, key: PageKey, id: RegionId, text: &str) {
+    let read = Arc::new(RegionRead { status: Status::Done, text: text.to_owned(), detail: Detail::default() });
+    state.change_page(key, Operation::Recognize, None, |page| alter(page, id, |region| region.read = Some(read)));
+}
+
+/// What a detection at 200 dpi found.
+fn detect(state: &mut State, key: PageKey, regions: Vec<Region>) {
+    let turn = state.project.page(key).unwrap().turn;
+    let size = state.project.page(key).unwrap().size.unwrap();
+    let drawing = Drawing { turn, dpi: 200 };
+    let drawn = Drawn { drawing, size, dpi: Some(200.0), skew_degrees: 0.0, notice: None };
+    state.replace_regions(key, &drawn, regions, None);
+}
+
+/// A job that says nothing: the tests say it.
+struct Silent;
+
+impl Running for Silent {
+    fn next(&mut self, _: std::time::Duration) -> Next {
+        Next::Quiet
+    }
+
+    fn cancel(&self) {}
+}
+
+/// A run over the document begins.
+fn begin(state: &mut State) {
+    let document = state.project.documents[0].id;
+    let (document, orders) = state.orders(&Scope::Document(document)).unwrap();
+    state.begin_run(document, orders, Box::new(Silent));
+}
+
+fn page_started(state: &State, page: usize, regions: usize) -> Event {
+    let [width, height] = state.project.documents[0].pages[page].size.unwrap();
+    let regions = vec![Region::new(Label::Text, rect(0, 0, 9, 9)); regions];
+    Event::PageStarted { page, width, height, regions, notice: None }
+}
+
+fn region_finished(page: usize, region: usize, text: &str) -> Event {
+    Event::RegionFinished { page, region, status: Status::Done, text: text.to_owned(), readings: Vec::new() }
+}
+
+fn page_finished(state: &State, index: usize) -> Event {
+    let [width, height] = state.project.documents[0].pages[index].size.unwrap();
+    let page = PageResult { index, width, height, dpi: Some(200.0), skew_degrees: 0.0, regions: Vec::new() };
+    Event::PageFinished { page: Box::new(page), figures: Vec::new() }
 }
 
 /// Something a person or a run does. Numbers choose among what is there.
@@ -64,7 +109,11 @@ enum Doing {
     Revert(usize),
     Rotate(Turn),
     Detect(Vec<Rect>),
-    Result(bool, usize, String, u64),
+    Begin,
+    PageStarted(usize, usize),
+    Result(usize, usize, String),
+    PageFinished(usize),
+    End,
     Learn(f32),
     Undo,
     Redo,
@@ -96,7 +145,11 @@ fn doing() -> impl Strategy<Value = Doing> {
         1 => (0..9_usize).prop_map(Doing::Revert),
         1 => turn.prop_map(Doing::Rotate),
         1 => prop::collection::vec(bounds(), 0..5).prop_map(Doing::Detect),
-        4 => (any::<bool>(), 0..9_usize, text(), 3..6_u64).prop_map(|(b, at, t, m)| Doing::Result(b, at, t, m)),
+        1 => Just(Doing::Begin),
+        2 => (0..2_usize, 0..4_usize).prop_map(|(page, regions)| Doing::PageStarted(page, regions)),
+        6 => (0..2_usize, 0..9_usize, text()).prop_map(|(page, at, text)| Doing::Result(page, at, text)),
+        1 => (0..2_usize).prop_map(Doing::PageFinished),
+        1 => Just(Doing::End),
         1 => (0..3_u32).prop_map(|skew| Doing::Learn(skew as f32)),
         3 => Just(Doing::Undo),
         2 => Just(Doing::Redo),
@@ -142,17 +195,18 @@ fn perform(state: &mut State, doing: Doing) {
                 state.revert_text(id);
             }
         }
-        Doing::Rotate(turn) => state.rotate(turn),
+        Doing::Rotate(turn) => drop(state.rotate(turn)),
+        Doing::Detect(_) if state.is_page_locked() => {}
         Doing::Detect(boxes) => {
             let regions = boxes.into_iter().map(|bounds| Region::new(Label::Text, bounds)).collect();
-            state.replace_regions(key, regions, None);
+            detect(state, key, regions);
         }
-        Doing::Result(second, number, text, merge) => {
-            let page = usize::from(second);
-            if let Some(id) = at(state, page, number) {
-                receive(state, PageKey { page, ..key }, id, &text, merge);
-            }
-        }
+        Doing::Begin if state.run.is_some() => {}
+        Doing::Begin => begin(state),
+        Doing::PageStarted(page, regions) => state.run_event(page_started(state, page, regions)),
+        Doing::Result(page, region, text) => state.run_event(region_finished(page, region, &text)),
+        Doing::PageFinished(page) => state.run_event(page_finished(state, page)),
+        Doing::End => state.end_run(Outcome::Completed),
         Doing::Learn(skew) => {
             state.history.amend(&mut state.project, key, |page| page.skew_degrees = skew);
         }
@@ -166,18 +220,26 @@ fn perform(state: &mut State, doing: Doing) {
 /// All pages; what was learned about them is not subject to undo.
 fn pages(project: &Project) -> Vec<Page> {
     let pages = project.documents.iter().flat_map(|document| &document.pages);
-    pages.map(|page| Page { skew_degrees: 0.0, ..Page::clone(page) }).collect()
+    let unlearned = |page: &Page| Page { size: None, asked_dpi: None, dpi: None, skew_degrees: 0.0, ..page.clone() };
+    pages.map(|page| unlearned(page)).collect()
 }
 
-/// Takes everything back in a copy and does it again; the pages at either end.
+/// Ends the run and takes everything back in a copy and does it again; the pages at either end.
 fn ends(state: &State) -> [Vec<Page>; 3] {
     let (mut project, mut history) = (state.project.clone(), state.history.clone());
-    while !history.redo(&mut project).is_empty() {}
+    history.end_run();
+    while !history.redo(&mut project).unwrap().is_empty() {}
     let last = pages(&project);
-    while !history.undo(&mut project).is_empty() {}
+    while !history.undo(&mut project).unwrap().is_empty() {}
     let first = pages(&project);
-    while !history.redo(&mut project).is_empty() {}
+    while !history.redo(&mut project).unwrap().is_empty() {}
     [first, last, pages(&project)]
+}
+
+/// What was read and stands.
+fn results(state: &State) -> Vec<(RegionId, String)> {
+    let regions = state.project.documents[0].pages.iter().flat_map(|page| &page.regions);
+    regions.filter_map(|region| Some((region.id, region.read.as_ref()?.text.clone()))).collect()
 }
 
 proptest! {
@@ -189,20 +251,36 @@ proptest! {
     ) {
         let mut state = open();
         let blank = pages(&state.project);
+        let mut by_run = BTreeSet::new();
         for (step, doing) in doings.into_iter().enumerate() {
-            let stepping = !matches!(doing, Doing::Undo | Doing::Redo);
+            let person = !matches!(
+                doing,
+                Doing::Undo | Doing::Redo | Doing::PageStarted(..) | Doing::Result(..) | Doing::PageFinished(_) | Doing::End
+            );
             let (before, revision) = (pages(&state.project), state.history.revision());
+            let read = results(&state);
             perform(&mut state, doing.clone());
             let after = pages(&state.project);
             prop_assert_eq!(before != after, state.history.revision() != revision, "{:?} at {}", doing, step);
-            if stepping && before != after && state.history.redo_name().is_some() {
+            match doing {
+                Doing::Begin => by_run.clear(),
+                Doing::Result(..) => {
+                    by_run.extend(results(&state).into_iter().filter(|result| !read.contains(result)).map(|(id, _)| id));
+                }
+                Doing::Undo if state.run.is_some() => {
+                    let mut stays = read.iter().filter(|(id, _)| by_run.contains(id));
+                    prop_assert!(stays.all(|result| results(&state).contains(result)), "a result is lost at {}", step);
+                }
+                _ => {}
+            }
+            if person && before != after && state.history.redo_operation().is_some() {
                 prop_assert!(false, "a change leaves nothing to redo: {doing:?} at {step}");
             }
             if step % 25 == 24 {
                 let [first, last, again] = ends(&state);
                 prop_assert_eq!(&first, &blank, "after {} steps", step);
                 prop_assert_eq!(&last, &again, "after {} steps", step);
-                if state.history.redo_name().is_none() {
+                if state.history.redo_operation().is_none() {
                     prop_assert_eq!(&last, &after);
                 }
             }
@@ -271,7 +349,7 @@ fn a_person_s_text_is_kept_apart_from_the_model_s() {
     let mut state = open();
     let key = state.view.page.unwrap();
     let id = draw(&mut state, rect(0, 0, 100, 100));
-    receive(&mut state, key, id, "model", 1);
+    receive(&mut state, key, id, "model");
     state.edit_text(id, "mine".to_owned());
     assert_eq!((region(&state, id).text(), region(&state, id).read.unwrap().text.as_str()), ("mine", "model"));
     state.edit_text(id, "model".to_owned());
@@ -288,13 +366,13 @@ fn a_box_that_moved_loses_the_lines_that_were_found_in_it() {
     let key = state.view.page.unwrap();
     let mut found = Region::new(Label::Text, rect(0, 0, 100, 100));
     found.lines = vec![Line { bounds: rect(0, 0, 100, 20), starts_paragraph: true, indent: 0 }];
-    state.replace_regions(key, vec![found.clone()], None);
+    detect(&mut state, key, vec![found.clone()]);
     let id = order(&state)[0];
     state.reshape(&[(id, rect(0, 0, 100, 100))], 1);
     assert_eq!(region(&state, id).region, found, "a box that stays where it is keeps them");
     state.reshape(&[(id, rect(0, 10, 100, 110))], 2);
     assert!(region(&state, id).region.lines.is_empty());
-    state.history.undo(&mut state.project);
+    state.history.undo(&mut state.project).unwrap();
     assert_eq!(region(&state, id).region, found);
 }
 

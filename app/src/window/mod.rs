@@ -31,6 +31,7 @@ mod project_file;
 mod pyramid;
 mod race;
 mod reading;
+mod recognize;
 mod record;
 mod replay;
 mod result;

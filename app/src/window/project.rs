@@ -110,6 +110,45 @@ pub(crate) struct RegionRead {
     pub(crate) detail: Detail,
 }
 
+/// How a page is drawn: its boxes count the pixels of one such drawing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Drawing {
+    /// How the person had turned it.
+    pub(crate) turn: Turn,
+    /// The resolution that was asked for, dots per inch.
+    pub(crate) dpi: u32,
+}
+
+/// What a drawing tells of its page.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Drawn {
+    pub(crate) drawing: Drawing,
+    pub(crate) size: [u32; 2],
+    /// Resolution of the raster, dots per inch, where it is known.
+    pub(crate) dpi: Option<f32>,
+    pub(crate) skew_degrees: f32,
+    pub(crate) notice: Option<String>,
+}
+
+impl Drawing {
+    /// Whether a page is drawn like this. What undo would bring back may be turned, or count pixels, otherwise.
+    pub(crate) fn is_of(self, page: &Page) -> bool {
+        page.turn == self.turn && page.resolution(self.dpi) == self.dpi
+    }
+}
+
+impl Drawn {
+    /// Writes it to its page.
+    pub(crate) fn note(&self, page: &mut Page) {
+        page.size = Some(self.size);
+        page.asked_dpi = Some(self.drawing.dpi);
+        (page.dpi, page.skew_degrees, page.error) = (self.dpi, self.skew_degrees, None);
+        if self.notice.is_some() {
+            page.notice.clone_from(&self.notice);
+        }
+    }
+}
+
 impl PageRegion {
     /// The text as it goes into exports: the person's where there is one.
     pub(crate) fn text(&self) -> &str {

@@ -1,24 +1,23 @@
-//! A recognition that runs: what was asked, how far it is, and whose events come in.
+//! A recognition that runs: what was asked, how far each of its pages is, and whose events come in. Several pages may be
+//! under way at a time: the engine draws the next while it reads one.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use engine::document::Turn;
 use engine::event::{Event, Outcome, RequestId};
-use engine::page::Status;
+use engine::page::{PageResult, Reading, Status};
 use engine::region::Region;
 use engine::worker::{Job, LayoutMode, PageOrder, Pages};
 
-use super::app::{Window, waker};
 use super::detail::{Contents, Detail};
 use super::edits::alter;
 use super::log::What;
-use super::project::{DocumentId, PageKey, PageRegion, RegionId, RegionRead};
-use super::race::{Race, RaceAsk};
-use super::state::{EngineState, Modal, State, Tone};
+use super::project::{DocumentId, Drawing, Page, PageKey, PageRegion, RegionId, RegionRead};
+use super::state::{State, Tone};
 use super::strings;
-use crate::reader::{Next, Running};
+use crate::reader::Running;
 
 /// What is to be read.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,25 +43,35 @@ impl Scope {
 /// A run over one document.
 pub(crate) struct Run {
     pub(crate) document: DocumentId,
-    job: Box<dyn Running>,
-    /// The pages still to come, with the regions that go with them; `None` where the engine looks for them.
-    orders: VecDeque<(usize, Option<Vec<RegionId>>)>,
-    /// The page that is being read, and which regions of the project those of the job are.
-    pub(crate) page: Option<PageKey>,
-    targets: Vec<RegionId>,
-    regions_done: usize,
-    pages_done: usize,
-    pages_total: usize,
+    pub(super) job: Box<dyn Running>,
+    /// By number.
+    pages: BTreeMap<usize, RunPage>,
     /// Committed tokens, and regions, so far.
     pub(crate) tokens: u64,
     pub(crate) regions_read: usize,
     started: Instant,
     /// Whether the person asked to stop.
     pub(crate) cancelled: bool,
-    /// Joins the results of this run into one undo.
-    merge: u64,
     /// Whether the view goes along from page to page.
     pub(crate) follow: bool,
+}
+
+/// A page of a run.
+struct RunPage {
+    /// How it was ordered, whatever the settings say by now.
+    drawing: Drawing,
+    /// Which regions of the project those of the job are; none until the engine has found them.
+    targets: Option<Vec<RegionId>>,
+    stage: Stage,
+}
+
+/// How far a page is.
+enum Stage {
+    Waiting,
+    /// It was drawn and is being read; which of its regions are done.
+    Reading(HashSet<RegionId>),
+    /// It was read, or it failed.
+    Over,
 }
 
 /// Whether a region still has to be read.
@@ -77,6 +86,7 @@ pub(crate) struct Progress {
     /// The page being read, from 1, counted among those of the run.
     pub(crate) page: usize,
     pub(crate) pages: usize,
+    /// Of the pages under way.
     pub(crate) regions_done: usize,
     pub(crate) regions: usize,
     /// From 0 to 1.
@@ -87,17 +97,32 @@ pub(crate) struct Progress {
     pub(crate) seconds_left: Option<f64>,
 }
 
+impl RunPage {
+    /// Regions done and regions in all, while it is read.
+    fn progress(&self) -> Option<(usize, usize)> {
+        match &self.stage {
+            Stage::Reading(done) => Some((done.len(), self.targets.as_ref().map_or(0, Vec::len))),
+            Stage::Waiting | Stage::Over => None,
+        }
+    }
+}
+
 impl Run {
     /// How far it is.
     pub(crate) fn progress(&self) -> Progress {
         let elapsed = self.started.elapsed().as_secs_f64();
-        let (done, regions) = (self.regions_done, self.targets.len());
-        let of_page = if regions == 0 { 0.0 } else { done as f64 / regions as f64 };
-        let share = ((self.pages_done as f64 + of_page) / self.pages_total.max(1) as f64).min(1.0);
+        let pages_done = self.pages.values().filter(|page| matches!(page.stage, Stage::Over)).count();
+        let (mut regions_done, mut regions, mut under_way) = (0, 0, 0.0);
+        for (done, all) in self.pages.values().filter_map(RunPage::progress) {
+            (regions_done, regions) = (regions_done + done, regions + all);
+            under_way += if all == 0 { 0.0 } else { done as f64 / all as f64 };
+        }
+        let pages = self.pages.len();
+        let share = ((pages_done as f64 + under_way) / pages.max(1) as f64).min(1.0);
         Progress {
-            page: (self.pages_done + 1).min(self.pages_total),
-            pages: self.pages_total,
-            regions_done: done,
+            page: (pages_done + 1).min(pages),
+            pages,
+            regions_done,
             regions,
             share: share as f32,
             tokens_per_second: (self.tokens > 0 && elapsed > 0.2).then(|| self.tokens as f64 / elapsed),
@@ -105,98 +130,67 @@ impl Run {
         }
     }
 
-    /// The regions of the page that is being read, finished ones too.
-    pub(crate) fn targets(&self) -> &[RegionId] {
-        &self.targets
+    fn page(&self, key: PageKey) -> Option<&RunPage> {
+        self.pages.get(&key.page).filter(|_| key.document == self.document)
     }
 
-    /// Whether it reads this page just now, or will.
-    pub(crate) fn concerns(&self, key: PageKey) -> bool {
-        let waits = || self.document == key.document && self.orders.iter().any(|(page, _)| *page == key.page);
-        self.page == Some(key) || waits()
+    /// What it holds fast of a page that waits or is being read: how the page is drawn, its boxes, their types and order.
+    pub(crate) fn lock(&self, key: PageKey) -> Option<Drawing> {
+        self.page(key).filter(|page| !matches!(page.stage, Stage::Over)).map(|page| page.drawing)
     }
 
-    /// The region of the project that a request belongs to.
-    fn target(&self, id: RequestId) -> Option<RegionId> {
-        (self.page.map(|key| key.page) == Some(id.page)).then(|| self.targets.get(id.region).copied()).flatten()
-    }
-}
-
-impl Window {
-    /// Reads what was asked for, when the engine is there; wakes it first when it is not.
-    pub(super) fn recognize(&mut self, scope: Scope) {
-        if self.state.is_busy() {
-            self.state.tell(Tone::Warning, strings::run::BUSY);
-            return;
-        }
-        let Some(reader) = &self.reader else {
-            if let EngineState::Failed(_) = self.state.engine {
-                self.state.engine = EngineState::Asleep; // the folder may be mended by now
+    /// Whether a region of a page waits or is being read.
+    pub(crate) fn awaits(&self, key: PageKey, id: RegionId) -> bool {
+        self.page(key).is_some_and(|page| {
+            let targets = || page.targets.iter().flatten();
+            match &page.stage {
+                Stage::Waiting => targets().any(|target| *target == id),
+                Stage::Reading(done) => !done.contains(&id) && targets().any(|target| *target == id),
+                Stage::Over => false,
             }
-            self.state.pending = Some(scope);
-            self.wake_engine();
-            return;
-        };
-        let Some((document, orders)) = self.state.orders(&scope) else { return };
-        let Some(job) = self.state.job(document, &orders) else { return };
-        match reader.start(job, self.waker()) {
-            Ok(job) => self.state.begin(document, orders, job),
-            Err(message) => self.state.tell(Tone::Error, message),
-        }
+        })
     }
 
-    /// Does what is asked of a race.
-    pub(super) fn race(&mut self, ask: RaceAsk) {
-        match ask {
-            RaceAsk::Start(id) => {
-                let Some(key) = self.state.view.page else { return };
-                let Some(job) = self.state.race_job(key, id) else { return };
-                self.state.race = Some(Race::new(id, key, job));
-                self.state.modal = Some(Modal::Race);
-                self.wake_engine();
-            }
-            ask => {
-                if let Some(race) = &mut self.state.race {
-                    race.ask(ask);
-                }
-                if ask == RaceAsk::Close {
-                    self.state.race = None;
-                    self.state.modal.take_if(|modal| *modal == Modal::Race);
-                }
-            }
-        }
+    /// Regions done and regions in all of a page that is being read.
+    pub(crate) fn page_progress(&self, key: PageKey) -> Option<(usize, usize)> {
+        self.page(key)?.progress()
     }
 
-    /// Takes in what a race has to say; whether there is more.
-    pub(super) fn hear_race(&mut self, until: Instant) -> bool {
-        let (Some(reader), EngineState::Ready(info)) = (&self.reader, &self.state.engine) else { return false };
-        let Some(race) = &mut self.state.race else { return false };
-        race.drain(&**reader, info.only_ar.as_deref(), &|| waker(&self.context), until)
+    /// The regions of a page that is being read, finished ones too.
+    pub(crate) fn targets(&self, key: PageKey) -> &[RegionId] {
+        let page = self.page(key).filter(|page| matches!(page.stage, Stage::Reading(_)));
+        page.and_then(|page| page.targets.as_deref()).unwrap_or_default()
     }
 
-    /// Takes in what the run has to say; whether there is more.
-    pub(super) fn hear_run(&mut self, until: Instant) -> bool {
-        loop {
-            let Some(run) = &mut self.state.run else { return false };
-            match run.job.next(Duration::ZERO) {
-                Next::Event(event) => self.state.run_event(event),
-                Next::Quiet => return false,
-                // An engine that was let go goes without a word.
-                Next::Gone if run.cancelled => self.state.end_run(Outcome::Cancelled),
-                Next::Gone => {
-                    self.state.end_run(Outcome::Failed(strings::run::GONE.to_owned()));
-                    self.drop_engine(); // the next recognition starts another
-                }
-            }
-            if Instant::now() >= until {
-                return true;
-            }
+    /// The first of the pages that are being read.
+    fn front(&self) -> Option<PageKey> {
+        let (page, _) = self.pages.iter().find(|(_, page)| matches!(page.stage, Stage::Reading(_)))?;
+        Some(PageKey { document: self.document, page: *page })
+    }
+
+    /// The region of the project that a region of the job is.
+    fn target(&self, page: usize, region: usize) -> Option<RegionId> {
+        let page = self.pages.get(&page).filter(|page| matches!(page.stage, Stage::Reading(_)))?;
+        page.targets.as_ref()?.get(region).copied()
+    }
+
+    fn target_of(&self, id: RequestId) -> Option<RegionId> {
+        self.target(id.page, id.region)
+    }
+
+    /// A page is over; its regions that were not read.
+    fn end_page(&mut self, page: usize) -> Vec<RegionId> {
+        let Some(page) = self.pages.get_mut(&page) else { return Vec::new() };
+        let targets = page.targets.take().unwrap_or_default();
+        match std::mem::replace(&mut page.stage, Stage::Over) {
+            Stage::Reading(done) => targets.into_iter().filter(|id| !done.contains(id)).collect(),
+            Stage::Waiting | Stage::Over => targets,
         }
     }
 }
 
-/// A page of a run.
-struct Order {
+/// A page to read.
+pub(super) struct Order {
     page: usize,
     turn: Turn,
     dpi: u32,
@@ -206,7 +200,7 @@ struct Order {
 
 impl State {
     /// What a scope comes to.
-    fn orders(&self, scope: &Scope) -> Option<(DocumentId, Vec<Order>)> {
+    pub(super) fn orders(&self, scope: &Scope) -> Option<(DocumentId, Vec<Order>)> {
         let order = |key: PageKey, wanted: &dyn Fn(&PageRegion) -> bool| {
             let page = self.project.page(key)?;
             let wanted = page.regions.iter().filter(|region| wanted(region));
@@ -244,7 +238,7 @@ impl State {
     }
 
     /// The engine's word for it.
-    fn job(&self, document: DocumentId, orders: &[Order]) -> Option<Job> {
+    pub(super) fn job(&self, document: DocumentId, orders: &[Order]) -> Option<Job> {
         let document = self.project.document(document)?;
         let regions = |list: &Vec<(RegionId, Region)>| list.iter().map(|(_, region)| region.clone()).collect();
         let orders = orders.iter().map(|order| PageOrder {
@@ -264,34 +258,52 @@ impl State {
     }
 
     /// What a race of a region reads, again and again.
-    fn race_job(&self, key: PageKey, id: RegionId) -> Option<Job> {
+    pub(super) fn race_job(&self, key: PageKey, id: RegionId) -> Option<Job> {
         let (document, orders) = self.orders(&Scope::Regions(key, vec![id]))?;
         self.job(document, &orders)
     }
 
-    fn begin(&mut self, document: DocumentId, orders: Vec<Order>, job: Box<dyn Running>) {
+    pub(super) fn begin_run(&mut self, document: DocumentId, orders: Vec<Order>, job: Box<dyn Running>) {
         self.live.clear();
-        let orders: VecDeque<_> = orders
-            .into_iter()
-            .map(|order| (order.page, order.regions.map(|list| list.into_iter().map(|(id, _)| id).collect::<Vec<_>>())))
-            .collect();
-        orders.iter().filter_map(|(_, ids)| ids.as_ref()).flatten().for_each(|id| self.live.wait(*id));
+        let page = |order: Order| {
+            let ids = |list: Vec<(RegionId, Region)>| list.into_iter().map(|(id, _)| id).collect();
+            let drawing = Drawing { turn: order.turn, dpi: order.dpi };
+            (order.page, RunPage { drawing, targets: order.regions.map(ids), stage: Stage::Waiting })
+        };
+        let pages: BTreeMap<usize, RunPage> = orders.into_iter().map(page).collect();
+        pages.values().flat_map(|page| &page.targets).flatten().for_each(|id| self.live.wait(*id));
+        self.history.begin_run(&self.project, pages.keys().map(|page| PageKey { document, page: *page }));
         self.run = Some(Run {
             document,
             job,
-            pages_total: orders.len(),
-            orders,
-            page: None,
-            targets: Vec::new(),
-            regions_done: 0,
-            pages_done: 0,
+            pages,
             tokens: 0,
             regions_read: 0,
             started: Instant::now(),
             cancelled: false,
-            merge: self.history.revision() | 1 << 63,
             follow: true,
         });
+    }
+
+    /// What a run holds fast of a page just now; see [`Run::lock`].
+    pub(crate) fn lock(&self, key: PageKey) -> Option<Drawing> {
+        self.run.as_ref()?.lock(key)
+    }
+
+    /// Whether a run holds the page that is looked at fast.
+    pub(crate) fn is_page_locked(&self) -> bool {
+        self.view.page.is_some_and(|key| self.lock(key).is_some())
+    }
+
+    /// Whether a region of the page that is looked at waits or is being read.
+    pub(crate) fn is_awaited(&self, id: RegionId) -> bool {
+        self.view.page.zip(self.run.as_ref()).is_some_and(|(key, run)| run.awaits(key, id))
+    }
+
+    /// The resolution at which a page is drawn and read now, dots per inch.
+    pub(crate) fn resolution(&self, key: PageKey) -> u32 {
+        let page = || self.project.page(key).map_or(self.settings.dpi, |page| page.resolution(self.settings.dpi));
+        self.lock(key).map_or_else(page, |drawing| drawing.dpi)
     }
 
     /// Stops the run; what is finished stays.
@@ -304,7 +316,7 @@ impl State {
     }
 
     /// Takes in an event of the run.
-    fn run_event(&mut self, event: Event) {
+    pub(super) fn run_event(&mut self, event: Event) {
         let Some(run) = &mut self.run else { return };
         match event {
             Event::Opened { .. } => {}
@@ -312,83 +324,40 @@ impl State {
                 self.start_page(page, [width, height], regions, notice)
             }
             Event::RequestStarted { id, bounds } => {
-                if let Some(region) = run.target(id) {
+                if let Some(region) = run.target_of(id) {
                     self.live.start(region, id.request, bounds);
                 }
             }
             Event::RequestRestarted { id, bounds, reason } => {
-                if let Some(region) = run.target(id) {
+                if let Some(region) = run.target_of(id) {
                     self.live.start(region, id.request, bounds);
                 }
                 self.tell(Tone::Warning, strings::run::restarted(id.page, &reason));
             }
             Event::Drafted { id, at_ms, round, text } => {
-                if let Some(region) = run.target(id) {
+                if let Some(region) = run.target_of(id) {
                     self.live.step(region, id.request, at_ms, What::Drafted { round, text });
                 }
             }
             Event::Committed { id, at_ms, round, drafted, accepted, tokens, forwards, pieces } => {
                 run.tokens += u64::from(tokens);
-                if let Some(region) = run.target(id) {
+                if let Some(region) = run.target_of(id) {
                     let what = What::Committed { round, drafted, accepted, tokens, forwards, pieces };
                     self.live.step(region, id.request, at_ms, what);
                 }
             }
             Event::RequestFinished { id, status, timings } => {
-                if let Some(region) = run.target(id) {
+                if let Some(region) = run.target_of(id) {
                     self.live.end(region, id.request, status, timings);
                 }
             }
-            Event::RegionFinished { region, status, text, readings, .. } => {
-                run.regions_done += 1;
-                let (key, merge) = (run.page, run.merge);
-                if let (Some(key), Some(&id)) = (key, run.targets.get(region)) {
-                    run.regions_read += usize::from(!matches!(status, Status::Cancelled));
-                    let turn = self.project.page(key).map(|page| page.turn).unwrap_or_default();
-                    let mut logs = self.live.finish(id);
-                    logs.iter_mut().for_each(|log| log.turn = turn);
-                    // Nothing that was read before gives way to the beginning of something.
-                    let keep = matches!(status, Status::Cancelled)
-                        && (text.is_empty()
-                            || self.project.page(key).and_then(|p| p.region(id)).is_some_and(|r| r.read.is_some()));
-                    if !keep {
-                        let detail = Detail::pack(&Contents { logs, readings });
-                        let read = Arc::new(RegionRead { status, text, detail });
-                        self.change_page(key, strings::change::RECOGNIZE, Some(merge), |page| {
-                            alter(page, id, |region| region.read = Some(read))
-                        });
-                    }
+            Event::RegionFinished { page, region, status, text, readings } => {
+                if let Some(id) = run.target(page, region) {
+                    self.finish_region(page, id, status, text, readings);
                 }
             }
-            Event::PageFinished { page, .. } => {
-                run.pages_done += 1;
-                run.regions_done = 0;
-                run.targets.clear();
-                let key = PageKey { document: run.document, page: page.index };
-                let (dpi, skew) = (page.dpi, page.skew_degrees);
-                self.history.amend(&mut self.project, key, |page| {
-                    (page.dpi, page.skew_degrees, page.error) = (dpi, skew, None);
-                });
-            }
-            Event::PageFailed { page, message } => {
-                let key = PageKey { document: run.document, page };
-                if run.page == Some(key) {
-                    run.targets.drain(..).for_each(|id| drop(self.live.finish(id)));
-                }
-                run.orders.retain(|(order, ids)| {
-                    if *order == page {
-                        ids.iter().flatten().for_each(|id| drop(self.live.finish(*id)));
-                    }
-                    *order != page
-                });
-                run.pages_done += 1;
-                run.regions_done = 0;
-                let text = strings::run::page_failed(page, &message);
-                self.history.amend(&mut self.project, key, |page| page.error = Some(message.clone()));
-                if self.project.page(key).is_some() {
-                    self.tell(Tone::Error, text);
-                }
-            }
+            Event::PageFinished { page, .. } => self.finish_page(&page),
+            Event::PageFailed { page, message } => self.fail_page(page, message),
             Event::Finished { outcome } => self.end_run(outcome),
         }
     }
@@ -397,36 +366,108 @@ impl State {
     fn start_page(&mut self, number: usize, size: [u32; 2], regions: Vec<Region>, notice: Option<String>) {
         let Some(run) = &mut self.run else { return };
         let key = PageKey { document: run.document, page: number };
-        let (before, wish) = (run.page.replace(key), self.settings.dpi);
-        let (follow, merge) = (run.follow, run.merge);
-        let order = run.orders.iter().position(|(page, _)| *page == number).and_then(|at| run.orders.remove(at));
-        let ids = order.and_then(|(_, ids)| ids);
-        if ids.is_none() {
-            self.replace_regions(key, regions, Some(merge));
-        }
+        let Some(page) = run.pages.get_mut(&number).filter(|page| matches!(page.stage, Stage::Waiting)) else { return };
+        let drawing = page.drawing;
+        page.stage = Stage::Reading(HashSet::new());
+        let found = page.targets.is_none().then(|| {
+            let found = |region| Arc::new(PageRegion { id: self.project.new_region(), region, read: None, edit: None });
+            let found: Vec<_> = regions.into_iter().map(found).collect();
+            page.targets = Some(found.iter().map(|region| region.id).collect());
+            found
+        });
+        page.targets.iter().flatten().for_each(|id| self.live.wait(*id));
         self.history.amend(&mut self.project, key, |page| {
-            page.size = Some(size);
-            page.asked_dpi = Some(page.resolution(wish));
-            page.notice.clone_from(&notice);
             page.error = None;
+            if drawing.is_of(page) {
+                (page.size, page.asked_dpi) = (Some(size), Some(drawing.dpi));
+                page.notice.clone_from(&notice);
+            }
         });
-        let ids = ids.unwrap_or_else(|| {
-            self.project.page(key).map(|page| page.regions.iter().map(|region| region.id).collect()).unwrap_or_default()
-        });
-        ids.iter().for_each(|id| self.live.wait(*id));
-        if let Some(run) = &mut self.run {
-            run.targets = ids;
-            run.regions_done = 0;
+        if let Some(found) = found {
+            self.write_page(key, |page| {
+                (page.size, page.asked_dpi) = (Some(size), Some(drawing.dpi));
+                page.regions.clone_from(&found);
+                page.detected = true;
+            });
         }
-        // Nobody is taken away from what they are writing.
-        if follow && before.is_some() && self.view.page == before && self.view.editing.is_none() {
-            self.go(key);
+        self.follow_run();
+    }
+
+    fn finish_region(&mut self, page: usize, id: RegionId, status: Status, text: String, readings: Vec<Reading>) {
+        let Some(run) = &mut self.run else { return };
+        let key = PageKey { document: run.document, page };
+        let Some(RunPage { drawing, stage: Stage::Reading(done), .. }) = run.pages.get_mut(&page) else { return };
+        done.insert(id);
+        let mut logs = self.live.finish(id);
+        logs.iter_mut().for_each(|log| log.turn = drawing.turn);
+        run.regions_read += usize::from(!matches!(status, Status::Cancelled));
+        // Nothing that was read before gives way to the beginning of something.
+        let was_read = || self.project.page(key).and_then(|page| page.region(id)).is_some_and(|r| r.read.is_some());
+        if matches!(status, Status::Cancelled) && (text.is_empty() || was_read()) {
+            return;
+        }
+        let detail = Detail::pack(&Contents { logs, readings });
+        let read = Arc::new(RegionRead { status, text, detail });
+        self.write_page(key, |page| {
+            alter(page, id, |region| region.read = Some(Arc::clone(&read)));
+        });
+    }
+
+    fn finish_page(&mut self, result: &PageResult) {
+        let Some(run) = &mut self.run else { return };
+        let key = PageKey { document: run.document, page: result.index };
+        let drawing = run.lock(key);
+        run.end_page(key.page).into_iter().for_each(|id| drop(self.live.finish(id)));
+        self.history.amend(&mut self.project, key, |page| {
+            page.error = None;
+            if drawing.is_some_and(|drawing| drawing.is_of(page)) {
+                (page.dpi, page.skew_degrees) = (result.dpi, result.skew_degrees);
+            }
+        });
+        self.follow_run();
+    }
+
+    fn fail_page(&mut self, number: usize, message: String) {
+        let Some(run) = &mut self.run else { return };
+        let key = PageKey { document: run.document, page: number };
+        run.end_page(number).into_iter().for_each(|id| drop(self.live.finish(id)));
+        let text = strings::run::page_failed(number, &message);
+        self.history.amend(&mut self.project, key, |page| page.error = Some(message.clone()));
+        if self.project.page(key).is_some() {
+            self.tell(Tone::Error, text);
+        }
+        self.follow_run();
+    }
+
+    /// Writes a result of the run.
+    fn write_page(&mut self, key: PageKey, write: impl Fn(&mut Page)) {
+        let replayed = self.replayed();
+        if self.history.write(&mut self.project, key, write) {
+            self.close_stale_replay(replayed);
+        }
+        self.view.drop_strangers(self.project.page(key).map(Arc::as_ref), key);
+    }
+
+    /// Goes along from a page that is over to the one that is being read.
+    fn follow_run(&mut self) {
+        let Some(run) = &mut self.run else { return };
+        let is_over = |key: &PageKey| run.page(*key).is_some_and(|page| matches!(page.stage, Stage::Over));
+        if !run.follow || !self.view.page.is_some_and(|key| is_over(&key)) {
+            return;
+        }
+        let Some(front) = run.front() else { return };
+        // Nobody is taken away from what they are writing, nor later from what they have written.
+        if self.view.editing.is_some() {
+            run.follow = false;
+        } else {
+            self.go(front);
         }
     }
 
     /// The run is over.
-    fn end_run(&mut self, outcome: Outcome) {
+    pub(super) fn end_run(&mut self, outcome: Outcome) {
         self.live.clear();
+        self.history.end_run();
         let Some(run) = self.run.take() else { return };
         if self.project.document(run.document).is_none() {
             return; // it was closed, and the run with it
@@ -436,7 +477,7 @@ impl State {
             Outcome::Cancelled => self.tell(Tone::Good, strings::run::cancelled(run.regions_read)),
             Outcome::Completed => {
                 let seconds = run.started.elapsed().as_secs_f64();
-                self.tell(Tone::Good, strings::run::completed(run.pages_total, run.regions_read, seconds));
+                self.tell(Tone::Good, strings::run::completed(run.pages.len(), run.regions_read, seconds));
             }
         }
     }

@@ -13,7 +13,7 @@ use super::app::Window;
 use super::dialogs::{Asked, PathForm};
 use super::errand::Errand;
 use super::librarian::{Told, Want};
-use super::project::{DocumentId, DocumentState, Page, PageKey};
+use super::project::{DocumentId, DocumentState, Drawing, Drawn, PageKey};
 use super::race::RaceAsk;
 use super::sheets::{Sheet, Thumbnail};
 use super::state::{Modal, Tone, View};
@@ -197,7 +197,7 @@ impl Window {
         let open = |document: &super::project::Document| document.state == DocumentState::Open;
         let wanted = self.state.view.page.filter(|_| self.state.document().is_some_and(open)).and_then(|key| {
             let page = self.state.project.page(key)?;
-            let dpi = page.resolution(self.state.settings.dpi);
+            let dpi = self.state.resolution(key);
             let there = |sheet: &Sheet| sheet.turn == page.turn && sheet.dpi == dpi;
             let there = self.state.sheets.full(key).is_some_and(there);
             (!there && page.error.is_none()).then_some((key, page.turn, dpi))
@@ -276,25 +276,27 @@ impl Window {
                 }
             }
             Told::Page { key, turn, asked_dpi, dpi, skew_degrees, notice, pyramid } => {
-                if state.project.page(key).is_none_or(|page| page.turn != turn) {
+                let drawing = Drawing { turn, dpi: asked_dpi as u32 };
+                // What is read is drawn as it was ordered.
+                if state.project.page(key).is_none_or(|page| page.turn != turn)
+                    || state.lock(key).is_some_and(|lock| lock != drawing)
+                {
                     return;
                 }
-                let size = pyramid.size();
-                let asked = asked_dpi as u32;
-                state.learn(key, Looks { turn, size, asked_dpi: asked, dpi, skew_degrees, notice });
-                state.sheets.keep_full(key, Sheet { turn, dpi: asked, pyramid });
+                state.learn(key, &Drawn { drawing, size: pyramid.size(), dpi, skew_degrees, notice });
+                state.sheets.keep_full(key, Sheet { turn, dpi: drawing.dpi, pyramid });
             }
             Told::Detected { key, turn, size, asked_dpi, dpi, skew_degrees, regions } => {
-                if state.run.as_ref().is_some_and(|run| run.concerns(key)) {
+                if state.lock(key).is_some() {
                     return; // what is being read stays on its page
                 }
                 if state.project.page(key).is_some_and(|page| page.turn != turn) {
                     self.want_detection(key); // it was turned meanwhile
                 } else if state.project.page(key).is_some() {
-                    state
-                        .learn(key, Looks { turn, size, asked_dpi: asked_dpi as u32, dpi, skew_degrees, notice: None });
+                    let drawing = Drawing { turn, dpi: asked_dpi as u32 };
+                    let drawn = Drawn { drawing, size, dpi, skew_degrees, notice: None };
                     let (found, merge) = (regions.len(), state.detect_merge);
-                    state.replace_regions(key, regions, Some(merge));
+                    state.replace_regions(key, &drawn, regions, Some(merge));
                     if found == 0 && state.view.page == Some(key) {
                         state.tell(Tone::Warning, strings::NOTHING_DETECTED);
                     }
@@ -320,16 +322,6 @@ impl Window {
     }
 }
 
-/// What a page's rendering tells of it.
-struct Looks {
-    turn: Turn,
-    size: [u32; 2],
-    asked_dpi: u32,
-    dpi: Option<f32>,
-    skew_degrees: f32,
-    notice: Option<String>,
-}
-
 impl super::state::State {
     /// Opens a document that could not be opened anew: what was in the way may be gone.
     pub(crate) fn open_again(&mut self, id: DocumentId) {
@@ -349,27 +341,6 @@ impl super::state::State {
         }
         for key in failed {
             self.history.amend(&mut self.project, key, |page| page.error = None);
-        }
-    }
-
-    /// Learns what a page looks like.
-    fn learn(&mut self, key: PageKey, looks: Looks) {
-        let learnt = |page: &mut Page| {
-            // What undo would bring back may be turned otherwise.
-            if page.turn == looks.turn {
-                page.size = Some(looks.size);
-                page.asked_dpi = Some(looks.asked_dpi);
-                (page.dpi, page.skew_degrees, page.error) = (looks.dpi, looks.skew_degrees, None);
-                if looks.notice.is_some() {
-                    page.notice.clone_from(&looks.notice);
-                }
-            }
-        };
-        let Some(page) = self.project.page(key) else { return };
-        let mut after = Page::clone(page);
-        learnt(&mut after);
-        if after != **page {
-            self.history.amend(&mut self.project, key, learnt);
         }
     }
 }

@@ -214,10 +214,6 @@ pub(crate) const OFFLINE: &str = "Offline — nothing leaves this computer";
 /// Said on Paste when there is nothing to open.
 pub(crate) const NOTHING_TO_PASTE: &str =
     "The clipboard holds no picture and no files; copy a screenshot or files first";
-/// Said when a page that is being read is to be turned.
-pub(crate) const TURN_LATER: &str = "This page is being read; cancel first, then turn it";
-/// Said when the regions of a page that is being read are to be looked for.
-pub(crate) const DETECT_LATER: &str = "This page is being read; cancel first, then detect its regions";
 /// Said when there is no page without regions.
 pub(crate) const ALL_DETECTED: &str =
     "Every page of this document has regions already; Detect regions looks for those of one page anew";
@@ -235,21 +231,34 @@ pub(crate) const NOT_MEASURED: &str = "not measured";
 
 /// Names of changes, for "Undo …".
 pub(crate) mod change {
-    pub(crate) const DRAW: &str = "Draw region";
-    pub(crate) const MOVE: &str = "Move region";
-    pub(crate) const RELABEL: &str = "Change type";
-    pub(crate) const DELETE: &str = "Delete regions";
-    pub(crate) const REORDER: &str = "Reorder regions";
-    pub(crate) const EDIT: &str = "Edit text";
-    pub(crate) const REVERT: &str = "Revert text";
-    pub(crate) const ROTATE: &str = "Rotate page";
-    pub(crate) const DETECT: &str = "Detect regions";
-    pub(crate) const RECOGNIZE: &str = "Recognize";
+    use crate::window::history::Operation;
+
+    pub(crate) fn name(operation: Operation) -> &'static str {
+        match operation {
+            Operation::Draw => "Draw region",
+            Operation::Move => "Move region",
+            Operation::Relabel => "Change type",
+            Operation::Delete => "Delete regions",
+            Operation::Reorder => "Reorder regions",
+            Operation::Edit => "Edit text",
+            Operation::Revert => "Revert text",
+            Operation::Rotate => "Rotate page",
+            Operation::Detect => "Detect regions",
+            Operation::Recognize => "Recognize",
+        }
+    }
 }
 
 /// What is told of a run.
 pub(crate) mod run {
     pub(crate) const GONE: &str = "The engine has stopped; recognize again to start it anew";
+    /// Said when what a run holds fast of a page is to be changed.
+    pub(crate) const PAGE_LOCKED: &str = "This page is being read; wait until it is done, or cancel first";
+    /// Said when the text of a region is to be changed before it is read.
+    pub(crate) const REGION_LOCKED: &str = "This region is being read; wait until it is done, or cancel first";
+    /// Said when undo or redo would change what a run reads or has read.
+    pub(crate) const UNDO_LOCKED: &str =
+        "Undo and redo would change what is being read; wait until it is done, or cancel first";
     pub(crate) const BUSY: &str = "Something is being read already; wait until it is done, or cancel it first";
 
     /// A count with its noun.

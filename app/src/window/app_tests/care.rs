@@ -6,7 +6,7 @@ use crate::window::state::Tone;
 use crate::window::strings;
 
 /// A window whose page has three boxes, the first of them read.
-fn with_first_read(pages: usize) -> (Test, Vec<RegionId>) {
+pub(super) fn with_first_read(pages: usize) -> (Test, Vec<RegionId>) {
     let mut test = Test::with_pages(pages);
     let ids = test.draw_three();
     test.act(Action::Recognize(vec![ids[0]]));
@@ -140,7 +140,7 @@ fn pages_that_are_read_or_wait_are_neither_turned_nor_detected() {
     test.frames(3);
     assert_eq!((test.state().page().unwrap().turn, test.state().detecting), (Turn::None, 0));
     let told: Vec<_> = test.state().messages.iter().map(|message| message.text.clone()).collect();
-    assert_eq!(told, [strings::TURN_LATER, strings::DETECT_LATER]);
+    assert_eq!(told, [strings::run::PAGE_LOCKED]);
     test.desk.say([finished(0, 0, Status::Done, "read")]);
     test.act(Action::Do(Command::PreviousPage));
     test.frames(2);

@@ -113,8 +113,9 @@ struct Overlay<'a> {
 
 impl Overlay<'_> {
     fn gather(&mut self) {
-        let run = self.state.run.as_ref().filter(|run| run.page == self.state.view.page);
-        let running: BTreeSet<RegionId> = run.map(|run| run.targets().iter().copied().collect()).unwrap_or_default();
+        let run = self.state.run.as_ref().zip(self.state.view.page);
+        let running: BTreeSet<RegionId> =
+            run.map(|(run, key)| run.targets(key).iter().copied().collect()).unwrap_or_default();
         let page = self.page;
         for region in &page.regions {
             self.region(region, running.contains(&region.id));

@@ -38,10 +38,12 @@ pub(super) fn show(ui: &mut Ui, state: &State, wants_focus: bool, actions: &mut 
             }
         });
     });
-    focus.offer(&ui.menu_button(words::KIND, |ui| kinds(ui, state, actions)).response);
+    let is_free = !state.is_page_locked();
+    let kinds = ui.add_enabled_ui(is_free, |ui| ui.menu_button(words::KIND, |ui| kinds(ui, state, actions)).response);
+    focus.offer(&kinds.inner);
     let furniture = state.selected().all(|region| region.region.label.role() == Role::Furniture);
     let (label, to) = if furniture { (words::TAKE_IN, Label::Text) } else { (words::LEAVE_OUT, Label::Header) };
-    if ui.button(label).clicked() {
+    if ui.add_enabled(is_free, Button::new(label)).clicked() {
         actions.ask(Action::Relabel(to));
         ui.close();
     }

@@ -60,7 +60,7 @@ impl Desk {
     pub(in crate::window::canvas) fn read(&mut self, id: u64, status: Status, contents: &Contents) {
         let key = self.state.view.page.unwrap();
         let read = RegionRead { status, text: "text".to_owned(), detail: Detail::pack(contents) };
-        self.state.change_page(key, "test", None, |page| {
+        self.state.change_page(key, crate::window::history::Operation::Detect, None, |page| {
             let region = page.regions.iter_mut().find(|region| region.id.0 == id).unwrap();
             Arc::make_mut(region).read = Some(Arc::new(read));
             true
@@ -83,7 +83,7 @@ impl Desk {
             Action::Reshape { boxes, merge } => self.state.reshape(boxes, *merge),
             Action::Relabel(label) => self.state.relabel(*label),
             Action::Do(Command::Undo) => {
-                self.state.history.undo(&mut self.state.project);
+                self.state.history.undo(&mut self.state.project).unwrap();
             }
             _ => {}
         }
