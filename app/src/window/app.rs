@@ -142,12 +142,13 @@ impl Window {
             return;
         }
         let settings = &self.state.settings;
+        let pdf = settings.pdf();
         let options = EngineOptions {
             checkpoint: settings.checkpoint_source(),
             device: settings.device,
             threads: settings.threads,
-            pdfium_dir: None,
-            pdf_renderer: Default::default(),
+            pdfium_dir: pdf.pdfium_dir,
+            pdf_renderer: pdf.renderer,
             weights: settings.weights,
         };
         let (sender, receiver) = sync_channel(1);

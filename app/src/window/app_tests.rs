@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod care;
+mod files;
 mod run;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,7 +16,7 @@ use engine::document::Turn;
 use engine::event::{Event, Outcome};
 use engine::page::{PageResult, Status};
 use engine::region::{Label, Rect, Region};
-use engine::worker::{EngineInfo, Job, Pages, Source};
+use engine::worker::{EngineInfo, EngineOptions, Job, Pages, Source};
 
 use super::action::Action;
 use super::app::{Backend, Started, Window, WindowOptions};
@@ -33,6 +34,8 @@ struct Desk {
     /// Events to be handed out, oldest first.
     events: Mutex<std::collections::VecDeque<Event>>,
     starts: AtomicUsize,
+    /// What the engines were started with.
+    options: Mutex<Vec<EngineOptions>>,
     cancels: AtomicUsize,
     /// Why the next engines do not start.
     faults: Mutex<Vec<String>>,
@@ -88,7 +91,8 @@ impl Test {
     fn with_pages(count: usize) -> Self {
         let desk = Arc::new(Desk::default());
         let shared = Arc::clone(&desk);
-        let backend: Backend = Arc::new(move |_| {
+        let backend: Backend = Arc::new(move |options| {
+            shared.options.lock().unwrap().push(options);
             shared.starts.fetch_add(1, Ordering::Relaxed);
             if let Some(fault) = shared.faults.lock().unwrap().pop() {
                 return Err(fault);

@@ -133,8 +133,8 @@ impl Window {
             OpenSample => self.open_sample(),
             CloseDocument => {
                 if let Some(document) = state.document() {
-                    let (id, read) = (document.id, document.has_results());
-                    match read {
+                    let id = document.id;
+                    match state.has_work(id) {
                         true => state.modal = Some(Modal::Confirm(Confirm::CloseDocument(id))),
                         false => self.close(id),
                     }
@@ -375,6 +375,9 @@ impl Window {
             self.state.cancel_run();
             self.race(RaceAsk::Close);
             self.drop_engine();
+        }
+        if before.pdf() != self.state.settings.pdf() {
+            self.draw_anew();
         }
         if before.dpi != self.state.settings.dpi {
             self.state.forgive_pages();

@@ -37,6 +37,8 @@ pub(crate) enum Asked {
     Export,
     /// A folder with a checkpoint.
     Checkpoint,
+    /// The folder with pdfium's library.
+    Pdfium,
 }
 
 /// What came of a dialog.

@@ -12,6 +12,7 @@ use super::librarian::Want;
 use super::project::{PageKey, Project, RegionId};
 use super::project_file::{self, Loaded};
 use super::race::RaceAsk;
+use super::settings::Settings;
 use super::state::{Confirm, Modal, Tone, View};
 use super::strings;
 
@@ -21,7 +22,7 @@ impl Window {
         let waker = self.waker();
         match asked {
             Asked::Files => self.dialogs.open_files(waker),
-            Asked::Folder | Asked::Checkpoint => self.dialogs.open_folder(asked, waker),
+            Asked::Folder | Asked::Checkpoint | Asked::Pdfium => self.dialogs.open_folder(asked, waker),
             Asked::Project => self.dialogs.open_project(waker),
             Asked::SaveProject => {
                 let proposed = self.proposed_project();
@@ -113,8 +114,11 @@ impl Window {
                 }
             }
             Asked::Checkpoint => {
-                let mut settings = self.state.settings.clone();
-                settings.checkpoint = Some(first);
+                let settings = Settings { checkpoint: Some(first), ..self.state.settings.clone() };
+                self.change_settings(settings);
+            }
+            Asked::Pdfium => {
+                let settings = Settings { pdfium: Some(first), ..self.state.settings.clone() };
                 self.change_settings(settings);
             }
         }
@@ -123,8 +127,8 @@ impl Window {
     /// Opens a project file; asks first when work would be lost.
     pub(super) fn ask_open_project(&mut self, path: PathBuf) {
         self.state.finish_edit();
-        let results = self.state.project.documents.iter().any(super::project::Document::has_results);
-        if results && self.state.history.revision() != self.state.saved_revision {
+        let unsaved = self.state.history.revision() != self.state.saved_revision;
+        if unsaved && self.state.project.documents.iter().any(|document| self.state.has_work(document.id)) {
             self.state.modal = Some(Modal::Confirm(Confirm::OpenProject(path)));
         } else {
             self.open_project(path);
@@ -196,7 +200,7 @@ impl Window {
         self.state.modal = None;
         let context = self.context.clone();
         let Some(document) = self.state.project.document(form.document) else { return };
-        let exporting = export::start(form, document, self.state.settings.dpi, move || context.request_repaint());
+        let exporting = export::start(form, document, &self.state.settings, move || context.request_repaint());
         self.state.exports.push(exporting);
     }
 

@@ -3,7 +3,7 @@
 //! The results of a run that goes on are one change that grows. It cannot be undone before the run is over, and other
 //! changes pass it by: those from before the run on pages that are not the run's, and all that were made since.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::project::{Page, PageKey, Project};
@@ -264,6 +264,19 @@ impl History {
     pub(crate) fn is_redo_held(&self) -> bool {
         let Some(open) = &self.open else { return false };
         self.undone.len() <= open.undone && self.undone.last().is_some_and(|change| change.shares_page(&open.change))
+    }
+
+    /// The pages whose regions detection alone has found, on pages that had none.
+    pub(crate) fn only_detected(&self) -> HashSet<PageKey> {
+        let mut only: HashMap<PageKey, bool> = HashMap::new();
+        let open = self.open.iter().map(|open| &open.change);
+        for change in self.done.iter().chain(open) {
+            for (key, before, _) in change.pages.iter().filter(|(_, before, after)| before != after) {
+                let from_nothing = only.entry(*key).or_insert_with(|| !before.holds_work());
+                *from_nothing &= change.operation == Operation::Detect;
+            }
+        }
+        only.into_iter().filter_map(|(key, only)| only.then_some(key)).collect()
     }
 
     /// Moves with every change, undo and redo: what a project file lacks when it has moved since.

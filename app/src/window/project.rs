@@ -171,6 +171,11 @@ impl Page {
         self.regions.iter().find(|region| region.id == id)
     }
 
+    /// Whether anything about it would be missed.
+    pub(crate) fn holds_work(&self) -> bool {
+        self.detected || !self.regions.is_empty() || self.turn != Turn::default()
+    }
+
     /// The resolution at which it is drawn and read when `wish` is the person's.
     pub(crate) fn resolution(&self, wish: u32) -> u32 {
         self.asked_dpi.filter(|_| !self.regions.is_empty()).unwrap_or(wish)

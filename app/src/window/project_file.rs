@@ -18,9 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::errand::Errand;
 use super::project::{Document, DocumentId, Page, PageKey, Project};
-use super::stored::{
-    self, Header, LARGEST_PAGE, MOST_DOCUMENTS, MOST_PAGES, StoredPath, StoredSource, is_worth_keeping,
-};
+use super::stored::{self, Header, LARGEST_PAGE, MOST_DOCUMENTS, MOST_PAGES, StoredPath, StoredSource};
 use super::strings::project_file as words;
 use crate::output::{PendingFile, reason};
 
@@ -147,7 +145,7 @@ fn write(project: &Project, page: Option<PageKey>, folder: Option<&Path>, body: 
         if let Source::Bytes { bytes, .. } = &document.source {
             line(LineRef::Pasted(BASE64.encode(bytes)))?;
         }
-        for (number, content) in document.pages.iter().enumerate().filter(|(_, page)| is_worth_keeping(page)) {
+        for (number, content) in document.pages.iter().enumerate().filter(|(_, page)| page.holds_work()) {
             line(LineRef::Page { number, content })?;
         }
     }

@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 
 use engine::decode::Decode;
 use engine::device::Device;
+use engine::document::{OpenOptions, PdfRenderer};
 use engine::precision::WeightFormat;
 use engine::worker::CheckpointSource;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::strings::{session as words, settings as texts};
 
 /// Files opened lately that are remembered.
 const RECENT: usize = 10;
-/// Largest settings file, bytes.
-const LARGEST: u64 = 1 << 20;
-
 /// The settings, saved with the session. Every field has a default, so that settings of another version still load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -36,6 +35,10 @@ pub(crate) struct Settings {
     pub(crate) max_tokens: usize,
     /// Resolution at which PDF pages are read, dots per inch.
     pub(crate) dpi: u32,
+    /// What draws the pages of a PDF.
+    pub(crate) renderer: Renderer,
+    /// The folder where pdfium's library lies, or the library itself; the usual places when not given.
+    pub(crate) pdfium: Option<PathBuf>,
     /// Whether running heads, page numbers and notes in the margin go into the document.
     pub(crate) furniture: bool,
     /// Whether characters are coloured by round.
@@ -90,6 +93,32 @@ pub(crate) enum Decoding {
     Autoregressive,
 }
 
+/// What draws the pages of a PDF.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Renderer {
+    /// pdfium when its library is found, else what is built in.
+    #[default]
+    Automatic,
+    Pdfium,
+    BuiltIn,
+}
+
+/// How PDFs are opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PdfOptions {
+    pub(crate) pdfium_dir: Option<PathBuf>,
+    pub(crate) renderer: PdfRenderer,
+}
+
+impl PdfOptions {
+    /// The engine's word for it.
+    pub(crate) fn open_options(&self, password: Option<String>) -> OpenOptions {
+        let Self { pdfium_dir, renderer } = self.clone();
+        OpenOptions { password, pdfium_dir, pdf_renderer: renderer, ..OpenOptions::default() }
+    }
+}
+
 impl Default for Panes {
     fn default() -> Self {
         Self { pages: true, reading: true, rounds: false, widths: Widths::default() }
@@ -114,6 +143,8 @@ impl Default for Settings {
             threads: None,
             max_tokens: 4096,
             dpi: 200,
+            renderer: Renderer::default(),
+            pdfium: None,
             furniture: false,
             colours: true,
             ghosts: true,
@@ -124,7 +155,21 @@ impl Default for Settings {
     }
 }
 
+/// Adds fields that only the stored object has.
+fn keep_unknown(written: &mut Value, stored: Value) {
+    let (Value::Object(written), Value::Object(stored)) = (written, stored) else { return };
+    for (name, value) in stored {
+        match written.get_mut(&name) {
+            Some(known) => keep_unknown(known, value),
+            None => drop(written.insert(name, value)),
+        }
+    }
+}
+
 impl Settings {
+    /// Largest settings file, bytes.
+    pub(crate) const LARGEST: u64 = 1 << 20;
+
     /// The engine's word for the checkpoint.
     pub(crate) fn checkpoint_source(&self) -> CheckpointSource {
         self.checkpoint.clone().map_or(CheckpointSource::Bundled, CheckpointSource::Folder)
@@ -137,8 +182,18 @@ impl Settings {
     }
 
     /// What another engine is started for.
-    pub(crate) fn engine(&self) -> (CheckpointSource, Device, WeightFormat, Option<usize>) {
-        (self.checkpoint_source(), self.device, self.weights, self.threads)
+    pub(crate) fn engine(&self) -> (CheckpointSource, Device, WeightFormat, Option<usize>, PdfOptions) {
+        (self.checkpoint_source(), self.device, self.weights, self.threads, self.pdf())
+    }
+
+    /// How PDFs are opened.
+    pub(crate) fn pdf(&self) -> PdfOptions {
+        let renderer = match self.renderer {
+            Renderer::Automatic => PdfRenderer::Best,
+            Renderer::Pdfium => PdfRenderer::Pdfium,
+            Renderer::BuiltIn => PdfRenderer::Hayro,
+        };
+        PdfOptions { pdfium_dir: self.pdfium.clone(), renderer }
     }
 
     /// The engine's word for the decoding; `None` lets it take the best it has.
@@ -172,15 +227,36 @@ impl Settings {
     pub(crate) fn load(data_folder: &Path) -> (Self, Option<String>) {
         let path = Self::path(data_folder);
         let mut text = Vec::new();
-        let read = std::fs::File::open(&path).and_then(|file| file.take(LARGEST).read_to_end(&mut text));
+        let read = std::fs::File::open(&path).and_then(|file| file.take(Self::LARGEST).read_to_end(&mut text));
         let Ok(_) = read else { return (Self::default(), None) };
-        match serde_json::from_slice::<Self>(&text) {
-            Ok(settings) => (settings.sane(), None),
-            Err(_) => {
-                let kept = std::fs::rename(&path, path.with_extension("json.bad")).is_ok();
-                (Self::default(), Some(words::settings_lost(&path, kept)))
-            }
+        if let Ok(settings) = serde_json::from_slice::<Self>(&text) {
+            return (settings.sane(), None);
         }
+        let aside = path.with_extension("json.bad");
+        if let Ok(Value::Object(fields)) = serde_json::from_slice(&text) {
+            // A newer version may have written them: what this one understands is taken over.
+            let reads = |name: &String, value: &Value| {
+                let alone = Map::from_iter([(name.clone(), value.clone())]);
+                serde_json::from_value::<Self>(Value::Object(alone)).is_ok()
+            };
+            let (known, unknown): (Map<_, _>, Map<_, _>) =
+                fields.into_iter().partition(|(name, value)| reads(name, value));
+            let settings: Self = serde_json::from_value(Value::Object(known)).unwrap_or_default();
+            let names: Vec<_> = unknown.into_iter().map(|(name, _)| name).collect();
+            let kept = std::fs::copy(&path, &aside).is_ok();
+            return (settings.sane(), Some(words::settings_unknown(&path, &names, kept)));
+        }
+        let kept = std::fs::rename(&path, aside).is_ok();
+        (Self::default(), Some(words::settings_lost(&path, kept)))
+    }
+
+    /// These settings as a file, with what a newer version has written of its own into the one that is there.
+    pub(crate) fn over(&self, stored: &[u8]) -> serde_json::Result<Vec<u8>> {
+        let mut written = serde_json::to_value(self)?;
+        if let Ok(stored) = serde_json::from_slice(stored) {
+            keep_unknown(&mut written, stored);
+        }
+        serde_json::to_vec(&written)
     }
 
     /// Remembers a file that was opened, as the newest.
@@ -234,6 +310,31 @@ mod tests {
         assert!(warning.unwrap().contains("settings.json is damaged"));
         assert_eq!(std::fs::read_to_string(folder.path().join("settings.json.bad")).unwrap(), r#"{"dpi": "#);
         assert_eq!(Settings::load(folder.path()), (Settings::default(), None), "told once");
+    }
+
+    #[test]
+    fn one_value_of_a_newer_version_costs_that_setting_alone() {
+        let text = r#"{"dpi": 300, "decoding": "psychic", "theme": "dark"}"#;
+        let (settings, warning, folder) = load(text);
+        assert_eq!(settings, Settings { dpi: 300, theme: Theme::Dark, ..Settings::default() });
+        assert!(warning.unwrap().contains("(decoding)"));
+        assert_eq!(std::fs::read_to_string(folder.path().join("settings.json.bad")).unwrap(), text);
+    }
+
+    #[test]
+    fn what_a_newer_version_keeps_of_its_own_stays_in_the_file() {
+        let stored =
+            br#"{"dpi": 300, "later": [1, 2], "panes": {"rounds": true, "fourth": 7, "widths": {"fourth": 90}}}"#;
+        let written = Settings { dpi: 150, ..Settings::default() }.over(stored).unwrap();
+        let value: Value = serde_json::from_slice(&written).unwrap();
+        assert_eq!((&value["dpi"], &value["panes"]["rounds"]), (&150.into(), &false.into()));
+        assert_eq!((&value["later"][1], &value["panes"]["fourth"]), (&2.into(), &7.into()));
+        assert_eq!(
+            (&value["panes"]["widths"]["fourth"], &value["panes"]["widths"]["pages"]),
+            (&90.into(), &168.0.into())
+        );
+        assert_eq!(serde_json::from_slice::<Settings>(&written).unwrap(), Settings { dpi: 150, ..Settings::default() });
+        assert!(Settings::default().over(b"{").is_ok(), "a damaged file is replaced");
     }
 
     #[test]

@@ -180,6 +180,19 @@ impl Window {
         }
     }
 
+    /// Opens every document anew and draws its pages anew: PDFs are opened in another way now.
+    pub(super) fn draw_anew(&mut self) {
+        for document in &mut self.state.project.documents {
+            self.librarian.want(Want::Close(document.id));
+            if matches!(document.state, DocumentState::Open | DocumentState::Failed(_)) {
+                document.state = DocumentState::Opening;
+            }
+        }
+        self.opening = None;
+        self.state.sheets.forget(|_| true);
+        self.state.forgive_pages();
+    }
+
     /// Asks the librarian for what the window shows: the page, thumbnails, the next document to open.
     pub(super) fn want_what_is_shown(&mut self) {
         if self.opening.is_none() {
@@ -191,6 +204,7 @@ impl Window {
                     document: document.id,
                     source: document.source.clone(),
                     password: document.password.clone(),
+                    pdf: self.state.settings.pdf(),
                 });
             }
         }

@@ -269,6 +269,16 @@ impl State {
         self.run.is_some() || self.pending.is_some()
     }
 
+    /// Whether closing a document would lose work of a person or a run. Regions that were only detected are no work.
+    pub(crate) fn has_work(&self, id: DocumentId) -> bool {
+        let only_detected = self.history.only_detected();
+        let pages = self.project.document(id).map_or(&[][..], |document| &document.pages);
+        pages
+            .iter()
+            .enumerate()
+            .any(|(page, content)| content.holds_work() && !only_detected.contains(&PageKey { document: id, page }))
+    }
+
     /// The next page that can be looked at, or the one before; documents without pages are passed over.
     pub(crate) fn neighbour(&self, forward: bool) -> Option<PageKey> {
         let PageKey { document, page } = self.view.page?;

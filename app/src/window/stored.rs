@@ -133,11 +133,6 @@ pub(crate) fn blank_pages(count: usize) -> Vec<Arc<Page>> {
     vec![blank; count]
 }
 
-/// Whether anything about a page would be missed.
-pub(crate) fn is_worth_keeping(page: &Page) -> bool {
-    page.detected || !page.regions.is_empty() || page.turn != Page::default().turn
-}
-
 /// A page that was read from a file, with every number in its range.
 pub(crate) fn checked(mut page: Page) -> Page {
     page.size = page.size.filter(|size| size.iter().all(|side| (1..=LONGEST_SIDE).contains(side)));
@@ -234,7 +229,7 @@ pub(crate) fn reopen(document: &mut Document, page_count: usize) -> Option<Strin
         return None;
     }
     // What was read of pages that are gone is not dropped silently.
-    let kept = document.pages.iter().rposition(|page| is_worth_keeping(page)).map_or(0, |last| last + 1);
+    let kept = document.pages.iter().rposition(|page| page.holds_work()).map_or(0, |last| last + 1);
     let count = page_count.max(kept);
     document.pages.truncate(count);
     document.pages.extend(blank_pages(count.saturating_sub(document.pages.len())));

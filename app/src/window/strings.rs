@@ -492,7 +492,7 @@ pub(crate) mod confirm {
 
     pub(crate) fn close(name: &str) -> String {
         format!(
-            "What was recognized and edited in {name} goes with it. Export or save the project first if you want to keep it."
+            "What was recognized, drawn and corrected in {name} goes with it. Export or save the project first if you want to keep it."
         )
     }
 }
@@ -500,6 +500,8 @@ pub(crate) mod confirm {
 /// The settings page.
 pub(crate) mod settings {
     use engine::precision::WeightFormat;
+
+    use crate::window::settings::Renderer;
 
     pub(crate) const TITLE: &str = "Settings";
     pub(crate) const THEME: &str = "Appearance";
@@ -526,9 +528,23 @@ pub(crate) mod settings {
     pub(crate) const ALL_THREADS: &str = "All of the machine";
     pub(crate) const LIMIT: &str = "Tokens for one request";
     pub(crate) const DPI: &str = "Resolution for PDF pages";
+    pub(crate) const RENDERER: &str = "PDF pages are drawn by";
+    pub(crate) const PDFIUM: &str = "Folder of pdfium's library";
+    pub(crate) const PDFIUM_HINT: &str = "The usual places";
+    pub(crate) const CHOOSE_PDFIUM: &str = "Choose the library's folder…";
+    pub(crate) const USE_PDFIUM: &str = "Use this library";
     pub(crate) const LANGUAGE: &str = "Language";
     pub(crate) const ENGLISH: &str = "English";
     pub(crate) const SHOWN: &str = "Text";
+
+    /// What draws the pages of a PDF.
+    pub(crate) fn renderer(renderer: Renderer) -> &'static str {
+        match renderer {
+            Renderer::Automatic => "pdfium if it is found, else hayro",
+            Renderer::Pdfium => "pdfium",
+            Renderer::BuiltIn => "hayro, which is built in",
+        }
+    }
 
     /// How the processor keeps weights.
     pub(crate) fn weights(format: WeightFormat) -> &'static str {
@@ -1057,6 +1073,25 @@ pub(crate) mod session {
     /// Another window left its work.
     pub(crate) const ANOTHER: &str = "Work of another window is kept, too: open a second window to go on with it";
 
+    /// A session folder that is not to be touched.
+    pub(crate) fn newer(folder: &std::path::Path) -> String {
+        format!(
+            "The session in {} was kept by a newer version of this program; it is left as it is, and this window keeps its \
+             work beside it",
+            folder.display()
+        )
+    }
+
+    /// Some settings mean nothing to this version; `kept` when the file was copied.
+    pub(crate) fn settings_unknown(path: &std::path::Path, names: &[String], kept: bool) -> String {
+        let kept = if kept { "; the file is kept beside it, ending in .bad" } else { "" };
+        format!(
+            "{} holds what this version does not know ({}), which is as at first{kept}",
+            path.display(),
+            names.join(", ")
+        )
+    }
+
     /// A fault of ours on a thread.
     pub(crate) const INTERNAL: &str = "an internal error stopped this; your documents are as they were";
 
@@ -1121,6 +1156,7 @@ pub(crate) mod dialogs {
             Asked::SaveProject => "Save the project",
             Asked::Export => "Export to",
             Asked::Checkpoint => "Choose a checkpoint folder",
+            Asked::Pdfium => "Choose the folder of pdfium's library",
         }
     }
 
@@ -1129,7 +1165,7 @@ pub(crate) mod dialogs {
         match asked {
             Asked::Files | Asked::Folder | Asked::Project => "Open",
             Asked::SaveProject => "Save",
-            Asked::Export | Asked::Checkpoint => "Choose",
+            Asked::Export | Asked::Checkpoint | Asked::Pdfium => "Choose",
         }
     }
 

@@ -145,15 +145,15 @@ impl ExportForm {
     }
 }
 
-/// Starts writing what the form describes. Pages of a PDF are drawn with so many dots per inch where it is not known how
-/// they were read. `waker` is called after each page and at the end.
+/// Starts writing what the form describes. The settings say how PDFs are opened, and with how many dots per inch a page is
+/// drawn of which it is not known how it was read. `waker` is called after each page and at the end.
 pub(crate) fn start(
     form: ExportForm,
     document: &Document,
-    dpi: u32,
+    settings: &Settings,
     waker: impl Fn() + Send + Sync + 'static,
 ) -> Exporting {
-    write::start(form, document, dpi, waker)
+    write::start(form, document, settings, waker)
 }
 
 /// A document's name without its ending, as a file name that every system takes.

@@ -63,7 +63,7 @@ fn form(project: &Project) -> ExportForm {
 }
 
 fn export(form: &ExportForm, project: &Project) -> Result<Exported, String> {
-    start(form.clone(), &project.documents[0], 200, || ()).wait()
+    start(form.clone(), &project.documents[0], &Settings::default(), || ()).wait()
 }
 
 fn written(form: &ExportForm, project: &Project) -> PathBuf {
@@ -119,7 +119,7 @@ fn proposed_names_never_collide() {
     let first = form(&project);
     assert_eq!(first.path, folder.path().join("scan.md").to_string_lossy());
     // Two exports of the same proposal, side by side.
-    let both = [(); 2].map(|()| start(first.clone(), &project.documents[0], 200, || ()));
+    let both = [(); 2].map(|()| start(first.clone(), &project.documents[0], &Settings::default(), || ()));
     let mut paths = both.map(|export| match export.wait() {
         Ok(Exported::Written { path, .. }) => path,
         other => panic!("{other:?}"),
@@ -185,7 +185,7 @@ fn a_cancelled_export_leaves_nothing() {
     let went = std::sync::Mutex::new(went);
     // The first page is written, its picture kept; then the thread waits until it was cancelled.
     let waker = move || went.lock().unwrap().recv().unwrap_or_default();
-    let exporting = start(form(&project), &project.documents[0], 200, waker);
+    let exporting = start(form(&project), &project.documents[0], &Settings::default(), waker);
     while exporting.progress().0 == 0 {
         std::thread::yield_now();
     }

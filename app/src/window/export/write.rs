@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::document::{Document as Opened, OpenOptions};
+use engine::document::Document as Opened;
 use engine::export::{DocumentWriter, ExportOptions, Format, PageOutcome, figure_file_name};
 use engine::page::{PageResult, Status};
 use engine::region::{Label, Rect, Role};
@@ -19,6 +19,7 @@ use crate::window::errand::Errand;
 use crate::window::project::{Document, Page};
 use crate::window::project_file::is_source;
 use crate::window::result::page_outcome;
+use crate::window::settings::{PdfOptions, Settings};
 use crate::window::strings::project_file::{is_source as source_sentence, unwritten};
 
 /// An export that is being written.
@@ -66,7 +67,7 @@ impl Exporting {
 pub(super) fn start(
     form: ExportForm,
     document: &Document,
-    dpi: u32,
+    settings: &Settings,
     waker: impl Fn() + Send + Sync + 'static,
 ) -> Exporting {
     let target = form.target().unwrap_or_default();
@@ -77,7 +78,8 @@ pub(super) fn start(
     let work = Work {
         form,
         document: document.clone(),
-        dpi,
+        dpi: settings.dpi,
+        pdf: settings.pdf(),
         progress: Arc::clone(&progress),
         waker: Arc::clone(&waker) as Arc<dyn Fn() + Send + Sync>,
     };
@@ -156,6 +158,7 @@ struct Work {
     form: ExportForm,
     document: Document,
     dpi: u32,
+    pdf: PdfOptions,
     progress: Arc<Progress>,
     waker: Arc<dyn Fn() + Send + Sync>,
 }
@@ -209,7 +212,7 @@ impl Work {
         let mut pictures = with_images.then(|| Pictures {
             figures: Figures::beside(target, &folder, replace),
             names: Vec::new(),
-            cutter: Cutter::new(&self.document, self.dpi),
+            cutter: Cutter::new(&self.document, self.dpi, self.pdf.clone()),
         });
         let options = ExportOptions {
             furniture: form.furniture,
@@ -337,18 +340,19 @@ struct Cutter {
     source: Source,
     password: Option<String>,
     dpi: u32,
+    pdf: PdfOptions,
     opened: Option<Result<Opened, String>>,
 }
 
 impl Cutter {
-    fn new(document: &Document, dpi: u32) -> Self {
-        Self { source: document.source.clone(), password: document.password.clone(), dpi, opened: None }
+    fn new(document: &Document, dpi: u32, pdf: PdfOptions) -> Self {
+        Self { source: document.source.clone(), password: document.password.clone(), dpi, pdf, opened: None }
     }
 
     fn sheet(&mut self, index: usize, page: &Page) -> Result<Sheet, String> {
-        let (source, password) = (&self.source, &self.password);
+        let source = &self.source;
         let opened = self.opened.get_or_insert_with(|| {
-            let options = OpenOptions { password: password.clone(), ..OpenOptions::default() };
+            let options = self.pdf.open_options(self.password.clone());
             let opened = match source {
                 Source::Path(path) => Opened::open(path, &options),
                 Source::Bytes { name, bytes } => Opened::from_bytes(name, bytes.clone(), &options),

@@ -8,6 +8,7 @@ use engine::document::Turn;
 use engine::worker::Source;
 
 use super::super::project::{DocumentId, PageKey};
+use super::super::settings::PdfOptions;
 use super::{Told, Want};
 
 /// Answers that may lie unread before the librarian waits.
@@ -20,6 +21,7 @@ pub(super) struct Opening {
     pub(super) document: DocumentId,
     pub(super) source: Source,
     pub(super) password: Option<String>,
+    pub(super) pdf: PdfOptions,
 }
 
 /// A page as it is to be drawn.
@@ -138,8 +140,8 @@ impl Desk {
 impl Papers {
     fn want(&mut self, want: Want) {
         match want {
-            Want::Open { document, source, password } => {
-                self.opening.push_back(Arc::new(Opening { document, source, password }));
+            Want::Open { document, source, password, pdf } => {
+                self.opening.push_back(Arc::new(Opening { document, source, password, pdf }));
             }
             Want::Page { key, turn, dpi } => {
                 let wish = Wish { key, turn, dpi };

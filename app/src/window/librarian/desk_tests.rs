@@ -3,6 +3,7 @@
 use engine::document::Turn;
 
 use super::*;
+use crate::window::settings::PdfOptions;
 
 fn key(document: u64, page: usize) -> PageKey {
     PageKey { document: DocumentId(document), page }
@@ -10,7 +11,7 @@ fn key(document: u64, page: usize) -> PageKey {
 
 fn open(document: u64) -> Want {
     let source = Source::Bytes { name: "a.pdf".to_owned(), bytes: Vec::new() };
-    Want::Open { document: DocumentId(document), source, password: None }
+    Want::Open { document: DocumentId(document), source, password: None, pdf: PdfOptions::default() }
 }
 
 fn page(document: u64, page: usize) -> Want {

@@ -20,6 +20,7 @@ use engine::worker::Source;
 
 use super::project::{DocumentId, PageKey};
 use super::pyramid::Pyramid;
+use super::settings::PdfOptions;
 use desk::Desk;
 
 pub(crate) use desk::Waiting;
@@ -28,7 +29,7 @@ pub(crate) use desk::Waiting;
 #[derive(Clone, Debug)]
 pub(crate) enum Want {
     /// Open a document; [`Told::Opened`], [`Told::Locked`] or [`Told::Failed`] answers.
-    Open { document: DocumentId, source: Source, password: Option<String> },
+    Open { document: DocumentId, source: Source, password: Option<String>, pdf: PdfOptions },
     /// A page in full. Only the newest wish of this kind counts. [`Told::Page`] or [`Told::PageFailed`] answers.
     Page { key: PageKey, turn: Turn, dpi: f32 },
     /// A page's regions; the newest wish for a page counts. [`Told::Detected`] or [`Told::PageFailed`] answers.

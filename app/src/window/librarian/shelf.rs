@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::document::{Document, DocumentError, OpenOptions};
+use engine::document::{Document, DocumentError};
 use engine::worker::Source;
 
 use super::super::project::DocumentId;
@@ -56,7 +56,7 @@ impl Shelf {
         while self.open.len() >= OPEN {
             self.open.remove(0);
         }
-        let options = OpenOptions { password: opening.password.clone(), ..OpenOptions::default() };
+        let options = opening.pdf.open_options(opening.password.clone());
         let document = match &opening.source {
             Source::Path(path) => Document::open(path, &options),
             Source::Bytes { name, bytes } => Document::from_bytes(name, bytes.clone(), &options),
@@ -71,6 +71,7 @@ mod tests {
 
     use super::super::testing;
     use super::*;
+    use crate::window::settings::PdfOptions;
 
     #[test]
     fn few_documents_stay_open_and_all_can_be_had() {
@@ -78,7 +79,14 @@ mod tests {
         for id in 0..7 {
             let source = Source::Bytes { name: format!("{id}.pdf"), bytes: testing::pages(id as usize + 1) };
             assert_eq!(
-                shelf.add(&Arc::new(Opening { document: DocumentId(id), source, password: None })).unwrap(),
+                shelf
+                    .add(&Arc::new(Opening {
+                        document: DocumentId(id),
+                        source,
+                        password: None,
+                        pdf: PdfOptions::default()
+                    }))
+                    .unwrap(),
                 id as usize + 1
             );
             assert!(shelf.open.len() <= OPEN);
@@ -102,7 +110,14 @@ mod tests {
         std::fs::write(&path, testing::pages(2)).unwrap();
         let mut shelf = Shelf::default();
         let document = DocumentId(1);
-        shelf.add(&Arc::new(Opening { document, source: Source::Path(path.clone()), password: None })).unwrap();
+        shelf
+            .add(&Arc::new(Opening {
+                document,
+                source: Source::Path(path.clone()),
+                password: None,
+                pdf: PdfOptions::default(),
+            }))
+            .unwrap();
         std::fs::remove_file(path).unwrap();
         assert!(shelf.document(document).unwrap().is_ok(), "it is open still");
         shelf.put_away(document);

@@ -93,9 +93,9 @@ struct Worker {
 impl Worker {
     fn run(mut self, data_folder: &std::path::Path) {
         let (store, restored) = match store::claim(data_folder) {
-            Ok((mut store, another)) => {
+            Ok((mut store, warnings)) => {
                 let mut restored = store.restore();
-                restored.warnings.extend(another.then(|| super::words::ANOTHER.to_owned()));
+                restored.warnings.extend(warnings);
                 (Some(store), restored)
             }
             Err((path, error)) => {

@@ -19,7 +19,7 @@ use self::store::{Index, Snapshot};
 use super::project::{DocumentId, Page, PageKey, Project};
 use super::settings::Settings;
 use super::state::State;
-use super::stored::{Header, StoredPath, is_worth_keeping};
+use super::stored::{Header, StoredPath};
 use super::strings::session as words;
 use crate::reader::Waker;
 
@@ -129,7 +129,7 @@ impl Session {
             if matches!(document.source, Source::Bytes { .. }) {
                 self.sources.insert(document.id);
             }
-            for (page, content) in document.pages.iter().enumerate().filter(|(_, page)| is_worth_keeping(page)) {
+            for (page, content) in document.pages.iter().enumerate().filter(|(_, page)| page.holds_work()) {
                 self.handed.insert(PageKey { document: document.id, page }, Arc::clone(content));
             }
         }
@@ -200,7 +200,7 @@ impl Session {
                 let key = PageKey { document: document.id, page };
                 match self.handed.get(&key) {
                     Some(handed) if Arc::ptr_eq(handed, content) => continue,
-                    None if !is_worth_keeping(content) => continue,
+                    None if !content.holds_work() => continue,
                     _ => {}
                 }
                 self.handed.insert(key, Arc::clone(content));

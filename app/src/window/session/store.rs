@@ -23,9 +23,7 @@ use super::words;
 use crate::output::reason;
 use crate::window::project::{DocumentId, Page, PageKey};
 use crate::window::settings::Settings;
-use crate::window::stored::{
-    self, Header, LARGEST_PAGE, MOST_DOCUMENTS, MOST_PAGES, StoredPath, StoredSource, is_worth_keeping,
-};
+use crate::window::stored::{self, Header, LARGEST_PAGE, MOST_DOCUMENTS, MOST_PAGES, StoredPath, StoredSource};
 
 /// Most windows that keep their work.
 const MOST_WINDOWS: usize = 32;
@@ -106,9 +104,10 @@ pub(super) struct Store {
     pub(super) budget: Option<usize>,
 }
 
-/// Takes a session folder that no other window has: one with work in it, or else the first. Says whether another one
-/// holds work that no window shows.
-pub(super) fn claim(data_folder: &Path) -> Result<(Store, bool), (PathBuf, io::Error)> {
+/// Takes a session folder that no other window has: one with work in it, or else the first. Folders of a newer version
+/// are left as they are. Sentences say what no window shows.
+pub(super) fn claim(data_folder: &Path) -> Result<(Store, Vec<String>), (PathBuf, io::Error)> {
+    let mut warnings = Vec::new();
     let mut empty = None;
     let mut with_work = Vec::new();
     for number in 1..=MOST_WINDOWS {
@@ -117,6 +116,10 @@ pub(super) fn claim(data_folder: &Path) -> Result<(Store, bool), (PathBuf, io::E
         if (empty.is_some() || !with_work.is_empty()) && !folder.exists() {
             break;
         }
+        if is_newer(&folder) {
+            warnings.push(words::newer(&folder));
+            continue;
+        }
         let Some(store) = lock(data_folder, &folder).map_err(|error| (folder.clone(), error))? else { continue };
         if store.has_work() {
             with_work.push(store);
@@ -124,9 +127,20 @@ pub(super) fn claim(data_folder: &Path) -> Result<(Store, bool), (PathBuf, io::E
             empty = Some(store);
         }
     }
-    let another = with_work.len() > 1;
+    warnings.extend((with_work.len() > 1).then(|| words::ANOTHER.to_owned()));
     let store = with_work.into_iter().next().or(empty);
-    store.map(|store| (store, another)).ok_or_else(|| (data_folder.to_path_buf(), io::ErrorKind::ResourceBusy.into()))
+    store.map(|store| (store, warnings)).ok_or_else(|| (data_folder.to_path_buf(), io::ErrorKind::ResourceBusy.into()))
+}
+
+/// Whether a newer version of the program wrote the session in this folder.
+fn is_newer(folder: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u64,
+    }
+    let index = read(&folder.join(INDEX), LARGEST_INDEX).ok();
+    let version = index.and_then(|bytes| serde_json::from_slice::<Version>(&bytes).ok());
+    version.is_some_and(|Version { version }| version > u64::from(VERSION))
 }
 
 /// A store for this folder unless another window has it.
@@ -320,7 +334,9 @@ impl Store {
         }
         if let Some(settings) = &snapshot.settings {
             let path = Settings::path(&self.data_folder);
-            self.write(&path, &json(settings, &path)?)?;
+            let stored = read(&path, Settings::LARGEST).unwrap_or_default();
+            let bytes = settings.over(&stored).map_err(|error| words::not_kept(&path, &error.to_string()))?;
+            self.write(&path, &bytes)?;
             snapshot.settings = None;
         }
         Ok(())
@@ -328,7 +344,7 @@ impl Store {
 
     fn save_page(&mut self, key: PageKey, header: &Header, page: &Page) -> Result<(), String> {
         let path = self.page_path(key);
-        if is_worth_keeping(page) {
+        if page.holds_work() {
             let bytes = json(&PageFile { document: header, page: key.page, content: page }, &path)?;
             return self.write(&path, &bytes);
         }

@@ -350,6 +350,39 @@ fn two_windows_keep_apart_what_they_do() {
 }
 
 #[test]
+fn a_session_of_a_newer_version_is_left_as_it_is() {
+    let place = Place::new();
+    place.keep(&state(place.project()));
+    let index = place.session_file("index.json");
+    let newer = fs::read_to_string(&index).unwrap().replace("\"version\":1", "\"version\":2");
+    fs::write(&index, newer.replace("\"documents\":[", "\"documents\":[{\"kind\":\"from the future\"},")).unwrap();
+    let before = files(&place.data().join("session"));
+    let (mut session, _, restored) = place.start();
+    let told = restored.warnings.concat();
+    assert!(told.contains("newer version") && told.contains("session"), "{told}");
+    assert!(restored.project.documents.is_empty());
+    let mut other = Project::default();
+    other.add("other.pdf".to_owned(), Source::Path(place.folder.path().join("scan.pdf")));
+    session.finish(&state(other));
+    assert_eq!(files(&place.data().join("session")), before);
+    let (_session, _, restored) = place.start();
+    assert_eq!(restored.project.documents[0].name, "other.pdf", "this window's work is kept beside it");
+    assert_eq!(files(&place.data().join("session")), before);
+}
+
+#[test]
+fn settings_of_a_newer_version_outlive_a_change_made_by_this_one() {
+    let place = Place::new();
+    fs::create_dir_all(place.data()).unwrap();
+    fs::write(place.data().join("settings.json"), r#"{"dpi": 300, "later": [1, 2]}"#).unwrap();
+    let (mut session, settings, _) = place.start();
+    session.finish(&State { settings: Settings { dpi: 150, ..settings }, ..State::default() });
+    let written: serde_json::Value =
+        serde_json::from_slice(&fs::read(place.data().join("settings.json")).unwrap()).unwrap();
+    assert_eq!((&written["dpi"], &written["later"]), (&150.into(), &serde_json::json!([1, 2])));
+}
+
+#[test]
 fn a_window_without_a_place_for_its_work_says_so_once() {
     let (mut session, settings, restored) = start(None);
     assert_eq!((restored.warnings.len(), settings), (1, Settings::default()));
