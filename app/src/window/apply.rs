@@ -9,15 +9,15 @@ use super::app::Window;
 use super::canvas::camera::{Zoom, zoomed};
 use super::clipboard;
 use super::command::Command;
-use super::dialogs::Asked;
-use super::history::{Held, History};
 use super::librarian::Want;
-use super::project::{PageKey, Project, RegionId};
-use super::race::RaceAsk;
-use super::replay::{Replay, ReplayAsk};
-use super::run::Scope;
-use super::settings::Settings;
-use super::state::{Confirm, Fit, Modal, ReadingTab, State, Tone, Tool};
+use super::state::{Confirm, Fit, Modal, ReadingTab, State, Tone, Tool, Workspace};
+use super::workspace::history::{Held, History};
+use super::workspace::path_form::Asked;
+use super::workspace::project::{PageKey, Project, RegionId};
+use super::workspace::race::RaceAsk;
+use super::workspace::replay::{Replay, ReplayAsk};
+use super::workspace::run::Scope;
+use super::workspace::settings::Settings;
 
 impl Window {
     /// Makes a change that was asked for.
@@ -42,7 +42,7 @@ impl Window {
             Action::Unlock(document, password) => {
                 if let Some(document) = state.project.document_mut(document) {
                     document.password = Some(password);
-                    document.state = super::project::DocumentState::Opening;
+                    document.state = super::workspace::project::DocumentState::Opening;
                 }
                 state.modal = None;
             }
@@ -183,7 +183,7 @@ impl Window {
             }
             DetectDocument => {
                 let keys: Vec<PageKey> = state.document().map_or(Vec::new(), |document| {
-                    let bare = |page: &std::sync::Arc<super::project::Page>| page.regions.is_empty();
+                    let bare = |page: &std::sync::Arc<super::workspace::project::Page>| page.regions.is_empty();
                     let pages = document.pages.iter().enumerate().filter(|(_, page)| bare(page));
                     pages.map(|(page, _)| PageKey { document: document.id, page }).collect()
                 });
@@ -334,12 +334,13 @@ impl Window {
     fn travel(&mut self, travel: impl Fn(&mut History, &mut Project) -> Result<Vec<PageKey>, Held>) {
         let state = &mut self.state;
         let replayed = state.replayed();
-        match travel(&mut state.history, &mut state.project) {
+        let Workspace { history, project, .. } = &mut state.workspace;
+        match travel(history, project) {
             Ok(touched) => {
                 state.close_stale_replay(replayed);
                 self.show_touched(&touched);
             }
-            Err(Held) => state.tell(Tone::Warning, super::strings::run::UNDO_LOCKED),
+            Err(Held) => state.tell(Tone::Warning, super::workspace::notice::Notice::UndoLocked),
         }
     }
 
@@ -367,7 +368,7 @@ impl Window {
     pub(super) fn change_settings(&mut self, settings: Settings) {
         let settings = settings.sane();
         let before = std::mem::replace(&mut self.state.settings, settings);
-        let after = &self.state.settings;
+        let after = &self.state.workspace.settings;
         if before.checkpoint != after.checkpoint {
             self.state.devices.size_up(after);
         }
@@ -393,7 +394,7 @@ impl Window {
 
     /// Puts theme and text size into force.
     pub(super) fn dress(&self) {
-        use super::settings::Theme;
+        use super::workspace::settings::Theme;
         let settings = &self.state.settings;
         self.context.set_theme(match settings.theme {
             Theme::System => egui::ThemePreference::System,
@@ -412,10 +413,10 @@ impl Window {
     }
 }
 
-impl State {
+impl Workspace {
     /// The first page that is open, or the last.
     fn end_page(&self, last: bool) -> Option<PageKey> {
-        let with_pages = |document: &&super::project::Document| !document.pages.is_empty();
+        let with_pages = |document: &&super::workspace::project::Document| !document.pages.is_empty();
         let mut documents = self.project.documents.iter();
         let document = if last { documents.rfind(with_pages) } else { documents.find(with_pages) }?;
         let page = if last { document.pages.len().saturating_sub(1) } else { 0 };

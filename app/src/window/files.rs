@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::app::Window;
-use super::dialogs::{Answer, Asked, PathForm};
-use super::export::{self, ExportForm, Exported};
-use super::history::History;
+use super::dialogs::Answer;
 use super::librarian::Want;
-use super::project::{PageKey, Project, RegionId};
-use super::project_file::{self, Loaded};
-use super::race::RaceAsk;
-use super::settings::Settings;
 use super::state::{Confirm, Modal, Tone, View};
 use super::strings;
+use super::workspace::export::{self, ExportForm, Exported};
+use super::workspace::history::History;
+use super::workspace::path_form::{Asked, PathForm};
+use super::workspace::project::{PageKey, Project, RegionId};
+use super::workspace::project_file::{self, Loaded};
+use super::workspace::race::RaceAsk;
+use super::workspace::settings::Settings;
 
 impl Window {
     /// Shows a file dialog.
@@ -59,15 +60,14 @@ impl Window {
             Some(Answer::Unavailable(_)) => self.state.tell(Tone::Warning, strings::NO_DIALOG_EXPORT),
             Some(Answer::Cancelled(_)) | None => {}
         }
-        if let Some(loaded) = self.loading.as_ref().and_then(super::errand::Errand::done) {
+        if let Some(loaded) = self.loading.as_ref().and_then(super::workspace::background_task::BackgroundTask::done) {
             self.loading = None;
             match loaded {
                 Ok(loaded) => self.take_project(loaded),
                 Err(message) => self.state.tell(Tone::Error, message),
             }
         }
-        if let Some((saved, revision)) =
-            self.saving.as_ref().and_then(|(errand, at)| errand.done().map(|done| (done, *at)))
+        if let Some((saved, revision)) = self.saving.as_ref().and_then(|(task, at)| task.done().map(|done| (done, *at)))
         {
             self.saving = None;
             match saved {
@@ -183,8 +183,8 @@ impl Window {
         let replace = replace && target == path;
         let revision = self.state.history.revision();
         let (state, waker) = (&self.state, self.waker());
-        let errand = project_file::start_save(&state.project, state.view.page, target, replace, waker);
-        self.saving = Some((errand, revision));
+        let task = project_file::start_save(&state.project, state.view.page, target, replace, waker);
+        self.saving = Some((task, revision));
     }
 
     /// Asks what to export and how.

@@ -3,8 +3,8 @@
 use engine::document::PdfRenderer;
 
 use super::*;
-use crate::window::settings::{Renderer, Settings};
 use crate::window::state::{Confirm, Modal};
+use crate::window::workspace::settings::{Renderer, Settings};
 
 fn detect(test: &mut Test) {
     let key = test.state().view.page.unwrap();
@@ -70,7 +70,7 @@ fn opening_a_project_asks_when_work_is_in_no_file() {
         std::mem::take(&mut test.state().modal).is_some()
     };
     assert!(asks(&mut test), "boxes were drawn");
-    test.act(Action::Typed(crate::window::dialogs::Asked::SaveProject, project));
+    test.act(Action::Typed(crate::window::workspace::path_form::Asked::SaveProject, project));
     test.until(|window| window.state.project_file.is_some());
     assert!(!asks(&mut test), "they are in the file");
     test.act(Action::Do(Command::RotateLeft));
@@ -83,7 +83,7 @@ fn another_program_for_pdfs_starts_another_engine_and_draws_all_pages_anew() {
     let key = test.state().view.page.unwrap();
     test.recognize();
     test.act(Action::CancelRun);
-    test.desk.say([Event::Finished { outcome: Outcome::Cancelled }]);
+    test.engine.say([Event::Finished { outcome: Outcome::Cancelled }]);
     test.until(|window| window.state.run.is_none());
     test.until(move |window| window.state.sheets.full(key).is_some() && window.state.sheets.thumbnail(key).is_some());
     let settings =
@@ -93,7 +93,7 @@ fn another_program_for_pdfs_starts_another_engine_and_draws_all_pages_anew() {
     test.until(move |window| window.state.sheets.full(key).is_some() && window.state.sheets.thumbnail(key).is_some());
     test.act(Action::Do(Command::Recognize));
     test.until(|window| window.state.run.is_some());
-    let options = test.desk.options.lock().unwrap();
+    let options = test.engine.options.lock().unwrap();
     let pdf: Vec<_> = options.iter().map(|options| (options.pdf_renderer, options.pdfium_dir.clone())).collect();
     assert_eq!(pdf, [(PdfRenderer::Best, None), (PdfRenderer::Hayro, Some("/opt/pdfium".into()))]);
 }

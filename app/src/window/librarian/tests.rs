@@ -217,7 +217,7 @@ fn dropping_it_waits_for_nothing() {
         let visitor = Visitor::with(pages(200));
         visitor.thumbnails(0..wanted);
         let begin = Instant::now();
-        let watched = Arc::downgrade(&visitor.librarian.desk);
+        let watched = Arc::downgrade(&visitor.librarian.queue);
         drop(visitor.librarian);
         assert!(begin.elapsed() < Duration::from_secs(1));
         // The thread ends, also one that waits for room for its answers.

@@ -17,12 +17,12 @@ use crate::window::clipboard::tsv;
 use crate::window::colours;
 use crate::window::command::Command;
 use crate::window::hover_card;
-use crate::window::live::LiveRegion;
-use crate::window::project::{PageRegion, RegionId};
 use crate::window::record::record;
 use crate::window::round_marks::character_at;
 use crate::window::state::State;
 use crate::window::strings::{self, reading as words};
+use crate::window::workspace::live::LiveRegion;
+use crate::window::workspace::project::{PageRegion, RegionId};
 
 /// Width of the stripe in the colour of the region's kind, points.
 const STRIPE: f32 = 3.0;

@@ -9,8 +9,8 @@ use eframe::egui::{
 use engine::page::Status;
 
 use crate::window::action::{Action, Actions};
-use crate::window::project::{Document, DocumentState, Page, PageKey};
 use crate::window::state::State;
+use crate::window::workspace::project::{Document, DocumentState, Page, PageKey};
 use crate::window::{colours, strings};
 
 /// Height of a document's name.

@@ -5,10 +5,10 @@ use eframe::egui::{self, ComboBox, DragValue, RichText, ScrollArea, Slider, Text
 use engine::precision::WeightFormat;
 
 use crate::window::action::{Action, Actions};
-use crate::window::dialogs::Asked;
-use crate::window::settings::{Decoding, Renderer, Settings, Theme};
 use crate::window::state::{EngineState, State};
 use crate::window::strings::settings as s;
+use crate::window::workspace::path_form::Asked;
+use crate::window::workspace::settings::{Decoding, Renderer, Settings, Theme};
 use crate::window::{colours, strings};
 
 /// Draws the page; every change is in force at once.

@@ -5,9 +5,9 @@ use engine::region::{Label, Role};
 
 use crate::window::action::{Action, Actions};
 use crate::window::command::Command;
-use crate::window::project::RegionId;
 use crate::window::state::State;
 use crate::window::strings::{self, regions as words};
+use crate::window::workspace::project::RegionId;
 
 /// The menu. Where it `wants_focus`, its first entry that can be chosen gets it; whether it has it now.
 pub(super) fn show(ui: &mut Ui, state: &State, wants_focus: bool, actions: &mut Actions) -> bool {

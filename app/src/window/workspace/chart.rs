@@ -3,8 +3,7 @@
 use engine::page::Timings;
 
 use crate::tally::Tally;
-use crate::window::log::{RequestLog, RoundCounts};
-use crate::window::strings::rounds as words;
+use crate::window::workspace::log::{RequestLog, RoundCounts};
 
 /// The rounds of a region's requests, in reading order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -135,13 +134,6 @@ impl Chart {
     pub(crate) fn bar_at(&self, steps: usize) -> Option<usize> {
         self.bars.partition_point(|bar| bar.done_at <= steps).checked_sub(1)
     }
-
-    /// A round in one sentence.
-    pub(crate) fn describe(&self, bar: &Bar) -> String {
-        let request = (self.figures.tally.requests > 1).then_some(bar.request + 1);
-        let forwards = (bar.counts.forwards > 0).then(|| (bar.forwards_before.saturating_add(1), bar.last_forward()));
-        words::round(request, &bar.counts, bar.kept(), bar.ending(), forwards)
-    }
 }
 
 impl Bar {
@@ -165,11 +157,7 @@ impl Bar {
         tokens.max(drafted.saturating_add(u32::from(drafted > 0)))
     }
 
-    fn last_forward(&self) -> u32 {
+    pub(crate) fn last_forward(&self) -> u32 {
         self.forwards_before.saturating_add(self.counts.forwards)
     }
 }
-
-#[cfg(test)]
-#[path = "chart_tests.rs"]
-mod chart_tests;

@@ -19,11 +19,14 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::Restored;
-use super::words;
+use super::not_kept;
 use crate::output::reason;
-use crate::window::project::{DocumentId, Page, PageKey};
-use crate::window::settings::Settings;
-use crate::window::stored::{self, Header, LARGEST_PAGE, MOST_DOCUMENTS, MOST_PAGES, StoredPath, StoredSource};
+use crate::window::workspace::notice::Notice;
+use crate::window::workspace::project::{DocumentId, Page, PageKey};
+use crate::window::workspace::settings::Settings;
+use crate::window::workspace::stored::{
+    self, Header, LARGEST_PAGE, MOST_DOCUMENTS, MOST_PAGES, StoredPath, StoredSource,
+};
 
 /// Most windows that keep their work.
 const MOST_WINDOWS: usize = 32;
@@ -117,7 +120,7 @@ pub(super) fn claim(data_folder: &Path) -> Result<(Store, Vec<String>), (PathBuf
             break;
         }
         if is_newer(&folder) {
-            warnings.push(words::newer(&folder));
+            warnings.push(Notice::NewerSession { folder }.to_string());
             continue;
         }
         let Some(store) = lock(data_folder, &folder).map_err(|error| (folder.clone(), error))? else { continue };
@@ -127,7 +130,7 @@ pub(super) fn claim(data_folder: &Path) -> Result<(Store, Vec<String>), (PathBuf
             empty = Some(store);
         }
     }
-    warnings.extend((with_work.len() > 1).then(|| words::ANOTHER.to_owned()));
+    warnings.extend((with_work.len() > 1).then(|| Notice::OtherWork.to_string()));
     let store = with_work.into_iter().next().or(empty);
     store.map(|store| (store, warnings)).ok_or_else(|| (data_folder.to_path_buf(), io::ErrorKind::ResourceBusy.into()))
 }
@@ -215,7 +218,7 @@ impl Store {
             Some(Ok(file)) => (Some(file.documents), file.index),
             None | Some(Err(_)) => {
                 let _ = fs::rename(self.folder.join(INDEX), self.folder.join("index.json.bad"));
-                restored.warnings.push(words::INDEX_LOST.to_owned());
+                restored.warnings.push(Notice::IndexLost.to_string());
                 (None, Index::default())
             }
         };
@@ -256,7 +259,7 @@ impl Store {
                 }
             }
             for (_, page) in lost.iter().filter(|(lost, _)| *lost == id) {
-                restored.warnings.push(words::page_lost(&document.name, *page));
+                restored.warnings.push(Notice::PageLost { name: document.name.clone(), page: *page }.to_string());
             }
             documents.push(document);
         }
@@ -335,7 +338,7 @@ impl Store {
         if let Some(settings) = &snapshot.settings {
             let path = Settings::path(&self.data_folder);
             let stored = read(&path, Settings::LARGEST).unwrap_or_default();
-            let bytes = settings.over(&stored).map_err(|error| words::not_kept(&path, &error.to_string()))?;
+            let bytes = settings.over(&stored).map_err(|error| not_kept(&path, error.to_string()))?;
             self.write(&path, &bytes)?;
             snapshot.settings = None;
         }
@@ -350,7 +353,7 @@ impl Store {
         }
         self.spend(&path)?;
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(words::not_kept(&path, &reason(&error))),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(not_kept(&path, reason(&error))),
             _ => Ok(()),
         }
     }
@@ -358,13 +361,13 @@ impl Store {
     /// Puts a file in its place in one step. Others on this computer cannot read it.
     fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<(), String> {
         self.spend(path)?;
-        replace(path, bytes).map_err(|error| words::not_kept(path, &reason(&error)))
+        replace(path, bytes).map_err(|error| not_kept(path, reason(&error)))
     }
 
     #[cfg(test)]
     fn spend(&mut self, path: &Path) -> Result<(), String> {
         match &mut self.budget {
-            Some(0) => return Err(words::not_kept(path, "the program was ended")),
+            Some(0) => return Err(not_kept(path, "the program was ended".to_owned())),
             Some(budget) => *budget -= 1,
             None => {}
         }
@@ -390,7 +393,7 @@ fn found_headers(pages: &BTreeMap<DocumentId, Vec<OwnedPageFile>>) -> Vec<Header
 }
 
 fn json(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, String> {
-    serde_json::to_vec(value).map_err(|error| words::not_kept(path, &error.to_string()))
+    serde_json::to_vec(value).map_err(|error| not_kept(path, error.to_string()))
 }
 
 /// Reads a file of at most `limit` bytes.

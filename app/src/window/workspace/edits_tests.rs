@@ -19,8 +19,8 @@ use crate::reader::{Next, Running};
 const SIZE: [u32; 2] = [600, 800];
 
 /// A document of two pages of which the first is looked at.
-fn open() -> State {
-    let mut state = State::default();
+fn open() -> Workspace {
+    let mut state = Workspace::default();
     let document = state.project.add("scan.pdf".to_owned(), Source::Path("scan.pdf".into()));
     let page = || Arc::new(Page { size: Some(SIZE), ..Page::default() });
     state.project.document_mut(document).unwrap().pages = vec![page(), page()];
@@ -32,27 +32,27 @@ fn rect(x0: u32, y0: u32, x1: u32, y1: u32) -> Rect {
     Rect { x0, y0, x1, y1 }
 }
 
-fn draw(state: &mut State, bounds: Rect) -> RegionId {
+fn draw(state: &mut Workspace, bounds: Rect) -> RegionId {
     state.draw_region(bounds, Label::Text);
     state.view.focus.unwrap()
 }
 
-fn order(state: &State) -> Vec<RegionId> {
+fn order(state: &Workspace) -> Vec<RegionId> {
     state.page().unwrap().regions.iter().map(|region| region.id).collect()
 }
 
-fn region(state: &State, id: RegionId) -> PageRegion {
+fn region(state: &Workspace, id: RegionId) -> PageRegion {
     PageRegion::clone(state.page().unwrap().region(id).unwrap())
 }
 
 /// A result as a run brings it.
-fn receive(state: &mut State, key: PageKey, id: RegionId, text: &str) {
+fn receive(state: &mut Workspace, key: PageKey, id: RegionId, text: &str) {
     let read = Arc::new(RegionRead { status: Status::Done, text: text.to_owned(), detail: Detail::default() });
-    state.change_page(key, Operation::Recognize, None, |page| alter(page, id, |region| region.read = Some(read)));
+    state.change_page(key, Operation::Recognize, None, |page| page.alter(id, |region| region.read = Some(read)));
 }
 
 /// What a detection at 200 dpi found.
-fn detect(state: &mut State, key: PageKey, regions: Vec<Region>) {
+fn detect(state: &mut Workspace, key: PageKey, regions: Vec<Region>) {
     let turn = state.project.page(key).unwrap().turn;
     let size = state.project.page(key).unwrap().size.unwrap();
     let drawing = Drawing { turn, dpi: 200 };
@@ -72,13 +72,13 @@ impl Running for Silent {
 }
 
 /// A run over the document begins.
-fn begin(state: &mut State) {
+fn begin(state: &mut Workspace) {
     let document = state.project.documents[0].id;
     let (document, orders) = state.orders(&Scope::Document(document)).unwrap();
     state.begin_run(document, orders, Box::new(Silent));
 }
 
-fn page_started(state: &State, page: usize, regions: usize) -> Event {
+fn page_started(state: &Workspace, page: usize, regions: usize) -> Event {
     let [width, height] = state.project.documents[0].pages[page].size.unwrap();
     let regions = vec![Region::new(Label::Text, rect(0, 0, 9, 9)); regions];
     Event::PageStarted { page, width, height, regions, notice: None }
@@ -88,7 +88,7 @@ fn region_finished(page: usize, region: usize, text: &str) -> Event {
     Event::RegionFinished { page, region, status: Status::Done, text: text.to_owned(), readings: Vec::new() }
 }
 
-fn page_finished(state: &State, index: usize) -> Event {
+fn page_finished(state: &Workspace, index: usize) -> Event {
     let [width, height] = state.project.documents[0].pages[index].size.unwrap();
     let page = PageResult { index, width, height, dpi: Some(200.0), skew_degrees: 0.0, regions: Vec::new() };
     Event::PageFinished { page: Box::new(page), figures: Vec::new() }
@@ -156,14 +156,14 @@ fn doing() -> impl Strategy<Value = Doing> {
     ]
 }
 
-fn at(state: &State, page: usize, number: usize) -> Option<RegionId> {
+fn at(state: &Workspace, page: usize, number: usize) -> Option<RegionId> {
     let regions = &state.project.documents[0].pages[page].regions;
     regions.get(number % regions.len().max(1)).map(|region| region.id)
 }
 
-fn perform(state: &mut State, doing: Doing) {
+fn perform(state: &mut Workspace, doing: Doing) {
     let key = state.view.page.unwrap();
-    let chosen = |state: &State, number| at(state, key.page, number);
+    let chosen = |state: &Workspace, number| at(state, key.page, number);
     match doing {
         Doing::Look(second) => {
             state.view.page = Some(PageKey { page: usize::from(second), ..key });
@@ -225,7 +225,7 @@ fn pages(project: &Project) -> Vec<Page> {
 }
 
 /// Ends the run and takes everything back in a copy and does it again; the pages at either end.
-fn ends(state: &State) -> [Vec<Page>; 3] {
+fn ends(state: &Workspace) -> [Vec<Page>; 3] {
     let (mut project, mut history) = (state.project.clone(), state.history.clone());
     history.end_run();
     while !history.redo(&mut project).unwrap().is_empty() {}
@@ -237,7 +237,7 @@ fn ends(state: &State) -> [Vec<Page>; 3] {
 }
 
 /// What was read and stands.
-fn results(state: &State) -> Vec<(RegionId, String)> {
+fn results(state: &Workspace) -> Vec<(RegionId, String)> {
     let regions = state.project.documents[0].pages.iter().flat_map(|page| &page.regions);
     regions.filter_map(|region| Some((region.id, region.read.as_ref()?.text.clone()))).collect()
 }
@@ -331,7 +331,7 @@ fn selected_regions_move_together() {
 fn a_turned_page_turns_its_boxes() {
     let mut state = open();
     let id = draw(&mut state, rect(10, 20, 110, 220));
-    let turned = |state: &mut State, turn| {
+    let turned = |state: &mut Workspace, turn| {
         state.rotate(turn);
         (state.page().unwrap().size.unwrap(), region(state, id).bounds())
     };

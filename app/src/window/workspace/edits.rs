@@ -6,14 +6,14 @@ use engine::document::Turn;
 use engine::region::{Label, Rect, Region, Role};
 
 use super::history::Operation;
+use super::notice::Notice;
 use super::project::{Drawn, Page, PageKey, PageRegion, RegionId};
-use super::state::{State, Tone};
-use super::strings;
+use super::state::{Tone, Workspace};
 
 /// Boxes narrower or lower than this are slips of the hand, page pixels.
 pub(crate) const SMALLEST: u32 = 4;
 
-impl State {
+impl Workspace {
     /// Changes the boxes, types or order of the page that is looked at, unless a run holds them fast; `change` says
     /// whether it did anything. Whether the change was allowed.
     fn restructure(
@@ -40,7 +40,7 @@ impl State {
     pub(crate) fn refuses(&mut self, key: PageKey) -> bool {
         let locked = self.lock(key).is_some();
         if locked {
-            self.tell(Tone::Warning, strings::run::PAGE_LOCKED);
+            self.tell(Tone::Warning, Notice::PageLocked);
         }
         locked
     }
@@ -49,7 +49,7 @@ impl State {
     pub(crate) fn refuses_text(&mut self, id: RegionId) -> bool {
         let awaited = self.is_awaited(id);
         if awaited {
-            self.tell(Tone::Warning, strings::run::REGION_LOCKED);
+            self.tell(Tone::Warning, Notice::RegionLocked);
         }
         awaited
     }
@@ -100,7 +100,7 @@ impl State {
             for &(id, bounds) in boxes {
                 let bounds = bounds.clamped(width, height);
                 if bounds.width() >= SMALLEST && bounds.height() >= SMALLEST {
-                    changed |= alter(page, id, |region| {
+                    changed |= page.alter(id, |region| {
                         if region.region.bounds == bounds {
                             return;
                         }
@@ -121,7 +121,7 @@ impl State {
         self.restructure(Operation::Relabel, None, |page| {
             ids.iter().fold(false, |changed, &id| {
                 changed
-                    | alter(page, id, |region| {
+                    | page.alter(id, |region| {
                         if region.region.label.role() != label.role() {
                             region.region.cells.clear();
                             region.region.list_item = None;
@@ -195,7 +195,7 @@ impl State {
     /// Keeps a person's text for a region; the model's own text is no edit.
     pub(crate) fn edit_text(&mut self, id: RegionId, text: String) {
         self.write(Operation::Edit, |page| {
-            alter(page, id, |region| {
+            page.alter(id, |region| {
                 if region.text() == text {
                     return;
                 }
@@ -218,7 +218,7 @@ impl State {
         if self.refuses_text(id) {
             return;
         }
-        self.write(Operation::Revert, |page| alter(page, id, |region| region.edit = None));
+        self.write(Operation::Revert, |page| page.alter(id, |region| region.edit = None));
     }
 
     /// Turns the page by hand. Regions turn with it; what was read stays. Whether it was allowed.
@@ -271,14 +271,6 @@ impl State {
             }
         });
     }
-}
-
-/// Alters one region of a page; whether it is another one now.
-pub(super) fn alter(page: &mut Page, id: RegionId, alter: impl FnOnce(&mut PageRegion)) -> bool {
-    let Some(region) = page.regions.iter_mut().find(|region| region.id == id) else { return false };
-    let before = Arc::clone(region);
-    alter(Arc::make_mut(region));
-    *before != **region
 }
 
 /// Where a new box belongs: before the first box that begins below its middle in the same column, or at the end.

@@ -6,15 +6,15 @@ use engine::document::Turn;
 
 use super::store::{Store, claim};
 use super::*;
-use crate::window::project::DocumentState;
-use crate::window::stored::testing::{page, project_of};
+use crate::window::workspace::project::DocumentState;
+use crate::window::workspace::stored::testing::{page, project_of};
 
 /// A data folder with a scan in it.
-struct Place {
+struct DataFolder {
     folder: tempfile::TempDir,
 }
 
-impl Place {
+impl DataFolder {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("scan.pdf"), "any file").unwrap();
@@ -34,7 +34,7 @@ impl Place {
     }
 
     /// Keeps a state as a window does that is closed at once.
-    fn keep(&self, state: &State) {
+    fn keep(&self, state: &Workspace) {
         let (mut session, ..) = self.start();
         session.finish(state);
     }
@@ -56,8 +56,8 @@ fn start(data: Option<&Path>) -> (Session, Settings, Restored) {
     }
 }
 
-fn state(project: Project) -> State {
-    State { project, ..State::default() }
+fn state(project: Project) -> Workspace {
+    Workspace { project, ..Workspace::default() }
 }
 
 fn key(document: u64, page: usize) -> PageKey {
@@ -80,7 +80,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 #[test]
 fn work_is_there_again_at_the_next_start() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let mut before = state(place.project());
     before.view.page = Some(key(1, 2));
     before.project_file = Some(PathBuf::from("/work.gravityocr"));
@@ -104,7 +104,7 @@ fn work_is_there_again_at_the_next_start() {
 
 #[test]
 fn a_document_whose_file_is_gone_stays_with_its_results() {
-    let place = Place::new();
+    let place = DataFolder::new();
     place.keep(&state(place.project()));
     fs::remove_file(place.folder.path().join("scan.pdf")).unwrap();
     let (.., after) = place.start();
@@ -116,7 +116,7 @@ fn a_document_whose_file_is_gone_stays_with_its_results() {
 
 #[test]
 fn closing_every_document_empties_the_session() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let mut state = state(place.project());
     place.keep(&state);
     assert_eq!(files(&place.session_file("doc-1")).len(), 2, "a blank page needs no file");
@@ -132,7 +132,7 @@ fn closing_every_document_empties_the_session() {
 
 #[test]
 fn changes_are_gathered_but_results_are_written_at_once() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let (mut session, ..) = place.start();
     let now = Instant::now();
     let later = |ms| now + Duration::from_millis(ms);
@@ -144,7 +144,7 @@ fn changes_are_gathered_but_results_are_written_at_once() {
     assert_eq!(session.due, Some(later(450)));
 
     let mut state = state(place.project());
-    let mut tick = |state: &State, now| session.tick(state, now).again;
+    let mut tick = |state: &Workspace, now| session.tick(state, now).again;
     assert_eq!(tick(&state, later(450)), None);
     assert_eq!(tick(&state, later(600)), None, "nothing changed");
     state.settings.colours = false;
@@ -157,7 +157,7 @@ fn changes_are_gathered_but_results_are_written_at_once() {
 
 #[test]
 fn what_a_closed_document_left_is_not_taken_for_another_s() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let mut state = state(place.project());
     place.keep(&state);
     // The program ended after the index was written, before the folder went.
@@ -175,7 +175,7 @@ fn what_a_closed_document_left_is_not_taken_for_another_s() {
     let mut other = place.project();
     other.documents[0].source = Source::Path(place.folder.path().join("other.pdf"));
     other.documents[0].pages = vec![Arc::default(); 3];
-    let other = State { project: other, ..State::default() };
+    let other = Workspace { project: other, ..Workspace::default() };
     place.keep(&other);
     fs::create_dir_all(place.session_file("doc-1")).unwrap();
     fs::write(place.session_file("doc-1/page-0001.json"), &left).unwrap();
@@ -185,7 +185,7 @@ fn what_a_closed_document_left_is_not_taken_for_another_s() {
 
 #[test]
 fn a_page_that_is_blank_again_is_forgotten() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let mut state = state(place.project());
     let (mut session, ..) = place.start();
     session.hand_over(&state);
@@ -204,14 +204,14 @@ fn store(data: &Path, budget: Option<usize>) -> Store {
 }
 
 fn snapshot(project: &Project) -> Snapshot {
-    let place = Place::new();
+    let place = DataFolder::new();
     let (mut session, ..) = place.start();
     session.snapshot(&state(project.clone()))
 }
 
 #[test]
 fn whatever_moment_the_program_ends_at_every_page_is_the_old_one_or_the_new_one() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let old = place.project();
     let mut new = old.clone();
     // A page changes, one becomes blank, a document is closed, another is pasted.
@@ -260,7 +260,7 @@ fn whatever_moment_the_program_ends_at_every_page_is_the_old_one_or_the_new_one(
 
 #[test]
 fn a_damaged_page_costs_that_page_alone() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let project = place.project();
     place.keep(&state(project.clone()));
     let path = place.session_file("doc-1/page-0001.json");
@@ -286,7 +286,7 @@ fn a_damaged_page_costs_that_page_alone() {
 
 #[test]
 fn without_an_index_the_documents_are_found_by_their_pages() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let project = place.project();
     place.keep(&state(project.clone()));
     let path = place.session_file("index.json");
@@ -306,7 +306,7 @@ fn without_an_index_the_documents_are_found_by_their_pages() {
 
 #[test]
 fn hostile_numbers_in_an_index_do_no_harm() {
-    let place = Place::new();
+    let place = DataFolder::new();
     fs::create_dir_all(place.data().join("session")).unwrap();
     let document = |id: u64| {
         format!(r#"{{"id":{id},"name":"x","source":{{"file":{{"path":"/x"}}}},"page_count":18446744073709551615}}"#)
@@ -318,13 +318,13 @@ fn hostile_numbers_in_an_index_do_no_harm() {
     let (.., mut after) = place.start();
     assert_eq!(after.project.documents.len(), 3);
     let pages: usize = after.project.documents.iter().map(|document| document.pages.len()).sum();
-    assert_eq!((pages, after.page), (crate::window::stored::MOST_PAGES, None));
+    assert_eq!((pages, after.page), (crate::window::workspace::stored::MOST_PAGES, None));
     after.project.new_region();
 }
 
 #[test]
 fn two_windows_keep_apart_what_they_do() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let project = place.project();
     let (mut first, ..) = place.start();
     let (mut second, _, at_second) = place.start();
@@ -344,14 +344,14 @@ fn two_windows_keep_apart_what_they_do() {
     drop((first, second));
 
     // Work of a second window is found when the first left none.
-    place.keep(&State::default());
+    place.keep(&Workspace::default());
     let (.., after) = place.start();
     assert_eq!(after.project.documents, other.documents);
 }
 
 #[test]
 fn a_session_of_a_newer_version_is_left_as_it_is() {
-    let place = Place::new();
+    let place = DataFolder::new();
     place.keep(&state(place.project()));
     let index = place.session_file("index.json");
     let newer = fs::read_to_string(&index).unwrap().replace("\"version\":1", "\"version\":2");
@@ -372,11 +372,11 @@ fn a_session_of_a_newer_version_is_left_as_it_is() {
 
 #[test]
 fn settings_of_a_newer_version_outlive_a_change_made_by_this_one() {
-    let place = Place::new();
+    let place = DataFolder::new();
     fs::create_dir_all(place.data()).unwrap();
     fs::write(place.data().join("settings.json"), r#"{"dpi": 300, "later": [1, 2]}"#).unwrap();
     let (mut session, settings, _) = place.start();
-    session.finish(&State { settings: Settings { dpi: 150, ..settings }, ..State::default() });
+    session.finish(&Workspace { settings: Settings { dpi: 150, ..settings }, ..Workspace::default() });
     let written: serde_json::Value =
         serde_json::from_slice(&fs::read(place.data().join("settings.json")).unwrap()).unwrap();
     assert_eq!((&written["dpi"], &written["later"]), (&150.into(), &serde_json::json!([1, 2])));
@@ -387,7 +387,7 @@ fn a_window_without_a_place_for_its_work_says_so_once() {
     let (mut session, settings, restored) = start(None);
     assert_eq!((restored.warnings.len(), settings), (1, Settings::default()));
     assert!(restored.warnings[0].contains("names no folder"));
-    let state = State::default();
+    let state = Workspace::default();
     assert!(session.tick(&state, Instant::now()).trouble.is_none());
     session.finish(&state);
 
@@ -404,7 +404,7 @@ fn a_window_without_a_place_for_its_work_says_so_once() {
 
 #[test]
 fn a_fault_while_writing_is_told_once_and_made_good_later() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let state = state(place.project());
     let (mut session, ..) = place.start();
     // A file in the place of a document's folder.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use engine::page::{Status, Timings};
 use engine::region::Rect;
 
-use super::log::{LiveText, RequestLog, Step, What};
+use super::log::{RequestLog, RequestText, Step, What};
 use super::project::RegionId;
 
 /// What is under way, by region. Not saved and not undone: what is finished goes into the project.
@@ -25,7 +25,7 @@ pub(crate) struct LiveRegion {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveRequest {
     pub(crate) log: RequestLog,
-    pub(crate) text: LiveText,
+    pub(crate) text: RequestText,
 }
 
 impl Live {
@@ -46,7 +46,7 @@ impl Live {
         if requests.len() <= request {
             requests.resize_with(request + 1, || None);
         }
-        requests[request] = Some(LiveRequest { log, text: LiveText::default() });
+        requests[request] = Some(LiveRequest { log, text: RequestText::default() });
     }
 
     /// A request went a step on.

@@ -2,12 +2,12 @@
 
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::strings::session as words;
+use super::notice::Notice;
 
 /// Work under way. The error is a sentence.
-pub(crate) struct Errand<T>(Receiver<Result<T, String>>);
+pub(crate) struct BackgroundTask<T>(Receiver<Result<T, String>>);
 
-impl<T: Send + 'static> Errand<T> {
+impl<T: Send + 'static> BackgroundTask<T> {
     /// Starts the work on a thread of this name; `waker` is called when it is done.
     pub(crate) fn start(
         name: &str,
@@ -18,7 +18,7 @@ impl<T: Send + 'static> Errand<T> {
         let answer = sender.clone();
         let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             let work = std::panic::AssertUnwindSafe(work);
-            let done = std::panic::catch_unwind(work).unwrap_or_else(|_| Err(words::INTERNAL.to_owned()));
+            let done = std::panic::catch_unwind(work).unwrap_or_else(|_| Err(Notice::Internal.to_string()));
             // Nobody waits any more once the window is closed.
             let _ = answer.send(done);
             waker();
@@ -48,13 +48,13 @@ mod tests {
     #[test]
     fn a_fault_inside_is_a_sentence() {
         let (sender, woken) = sync_channel(1);
-        let errand = Errand::<()>::start(
+        let task = BackgroundTask::<()>::start(
             "test",
             move || sender.send(()).unwrap_or_default(),
             || panic!("this panic belongs to the test"),
         );
-        assert!(errand.wait().is_err_and(|sentence| sentence.starts_with("an internal error")));
+        assert!(task.wait().is_err_and(|sentence| sentence.starts_with("an internal error")));
         assert_eq!(woken.recv(), Ok(()));
-        assert!(errand.done().is_none());
+        assert!(task.done().is_none());
     }
 }

@@ -1,78 +1,22 @@
-//! A recognition that runs: what was asked, how far each of its pages is, and whose events come in. Several pages may be
-//! under way at a time: the engine draws the next while it reads one.
+//! The course of a run: what a scope comes to, and what becomes of the engine's events.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
 use engine::document::Turn;
-use engine::event::{Event, Outcome, RequestId};
+use engine::event::{Event, Outcome};
 use engine::page::{PageResult, Reading, Status};
 use engine::region::Region;
 use engine::worker::{Job, LayoutMode, PageOrder, Pages};
 
 use super::detail::{Contents, Detail};
-use super::edits::alter;
 use super::log::What;
+use super::notice::{Notice, duration};
 use super::project::{DocumentId, Drawing, Page, PageKey, PageRegion, RegionId, RegionRead};
-use super::state::{State, Tone};
-use super::strings;
+use super::run::{Run, RunPage, Scope, Stage};
+use super::state::{Tone, Workspace};
 use crate::reader::Running;
-
-/// What is to be read.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Scope {
-    /// These regions of a page.
-    Regions(PageKey, Vec<RegionId>),
-    /// A page: what is not read yet, or everything when all of it is.
-    Page(PageKey),
-    /// A document, page by page as above.
-    Document(DocumentId),
-}
-
-impl Scope {
-    /// The document that it is part of.
-    pub(crate) fn document(&self) -> DocumentId {
-        match self {
-            Scope::Regions(key, _) | Scope::Page(key) => key.document,
-            Scope::Document(document) => *document,
-        }
-    }
-}
-
-/// A run over one document.
-pub(crate) struct Run {
-    pub(crate) document: DocumentId,
-    pub(super) job: Box<dyn Running>,
-    /// By number.
-    pages: BTreeMap<usize, RunPage>,
-    /// Committed tokens, and regions, so far.
-    pub(crate) tokens: u64,
-    pub(crate) regions_read: usize,
-    started: Instant,
-    /// Whether the person asked to stop.
-    pub(crate) cancelled: bool,
-    /// Whether the view goes along from page to page.
-    pub(crate) follow: bool,
-}
-
-/// A page of a run.
-struct RunPage {
-    /// How it was ordered, whatever the settings say by now.
-    drawing: Drawing,
-    /// Which regions of the project those of the job are; none until the engine has found them.
-    targets: Option<Vec<RegionId>>,
-    stage: Stage,
-}
-
-/// How far a page is.
-enum Stage {
-    Waiting,
-    /// It was drawn and is being read; which of its regions are done.
-    Reading(HashSet<RegionId>),
-    /// It was read, or it failed.
-    Over,
-}
 
 /// Whether a region still has to be read.
 fn unread(region: &PageRegion) -> bool {
@@ -80,117 +24,8 @@ fn unread(region: &PageRegion) -> bool {
     !region.read.as_deref().is_some_and(finished)
 }
 
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Progress {
-    /// The page being read, from 1, counted among those of the run.
-    pub(crate) page: usize,
-    pub(crate) pages: usize,
-    /// Of the pages under way.
-    pub(crate) regions_done: usize,
-    pub(crate) regions: usize,
-    /// From 0 to 1.
-    pub(crate) share: f32,
-    /// Committed tokens a second, once there is something to go by.
-    pub(crate) tokens_per_second: Option<f64>,
-    /// Seconds left, once there is something to go by.
-    pub(crate) seconds_left: Option<f64>,
-}
-
-impl RunPage {
-    /// Regions done and regions in all, while it is read.
-    fn progress(&self) -> Option<(usize, usize)> {
-        match &self.stage {
-            Stage::Reading(done) => Some((done.len(), self.targets.as_ref().map_or(0, Vec::len))),
-            Stage::Waiting | Stage::Over => None,
-        }
-    }
-}
-
-impl Run {
-    /// How far it is.
-    pub(crate) fn progress(&self) -> Progress {
-        let elapsed = self.started.elapsed().as_secs_f64();
-        let pages_done = self.pages.values().filter(|page| matches!(page.stage, Stage::Over)).count();
-        let (mut regions_done, mut regions, mut under_way) = (0, 0, 0.0);
-        for (done, all) in self.pages.values().filter_map(RunPage::progress) {
-            (regions_done, regions) = (regions_done + done, regions + all);
-            under_way += if all == 0 { 0.0 } else { done as f64 / all as f64 };
-        }
-        let pages = self.pages.len();
-        let share = ((pages_done as f64 + under_way) / pages.max(1) as f64).min(1.0);
-        Progress {
-            page: (pages_done + 1).min(pages),
-            pages,
-            regions_done,
-            regions,
-            share: share as f32,
-            tokens_per_second: (self.tokens > 0 && elapsed > 0.2).then(|| self.tokens as f64 / elapsed),
-            seconds_left: (elapsed > 1.0 && share > 0.02).then(|| elapsed * (1.0 - share) / share),
-        }
-    }
-
-    fn page(&self, key: PageKey) -> Option<&RunPage> {
-        self.pages.get(&key.page).filter(|_| key.document == self.document)
-    }
-
-    /// What it holds fast of a page that waits or is being read: how the page is drawn, its boxes, their types and order.
-    pub(crate) fn lock(&self, key: PageKey) -> Option<Drawing> {
-        self.page(key).filter(|page| !matches!(page.stage, Stage::Over)).map(|page| page.drawing)
-    }
-
-    /// Whether a region of a page waits or is being read.
-    pub(crate) fn awaits(&self, key: PageKey, id: RegionId) -> bool {
-        self.page(key).is_some_and(|page| {
-            let targets = || page.targets.iter().flatten();
-            match &page.stage {
-                Stage::Waiting => targets().any(|target| *target == id),
-                Stage::Reading(done) => !done.contains(&id) && targets().any(|target| *target == id),
-                Stage::Over => false,
-            }
-        })
-    }
-
-    /// Regions done and regions in all of a page that is being read.
-    pub(crate) fn page_progress(&self, key: PageKey) -> Option<(usize, usize)> {
-        self.page(key)?.progress()
-    }
-
-    /// The regions of a page that is being read, finished ones too.
-    pub(crate) fn targets(&self, key: PageKey) -> &[RegionId] {
-        let page = self.page(key).filter(|page| matches!(page.stage, Stage::Reading(_)));
-        page.and_then(|page| page.targets.as_deref()).unwrap_or_default()
-    }
-
-    /// The first of the pages that are being read.
-    fn front(&self) -> Option<PageKey> {
-        let (page, _) = self.pages.iter().find(|(_, page)| matches!(page.stage, Stage::Reading(_)))?;
-        Some(PageKey { document: self.document, page: *page })
-    }
-
-    /// The region of the project that a region of the job is.
-    fn target(&self, page: usize, region: usize) -> Option<RegionId> {
-        let page = self.pages.get(&page).filter(|page| matches!(page.stage, Stage::Reading(_)))?;
-        page.targets.as_ref()?.get(region).copied()
-    }
-
-    fn target_of(&self, id: RequestId) -> Option<RegionId> {
-        self.target(id.page, id.region)
-    }
-
-    /// A page is over; its regions that were not read.
-    fn end_page(&mut self, page: usize) -> Vec<RegionId> {
-        let Some(page) = self.pages.get_mut(&page) else { return Vec::new() };
-        let targets = page.targets.take().unwrap_or_default();
-        match std::mem::replace(&mut page.stage, Stage::Over) {
-            Stage::Reading(done) => targets.into_iter().filter(|id| !done.contains(id)).collect(),
-            Stage::Waiting | Stage::Over => targets,
-        }
-    }
-}
-
 /// A page to read.
-pub(super) struct Order {
+pub(crate) struct Order {
     page: usize,
     turn: Turn,
     dpi: u32,
@@ -198,9 +33,9 @@ pub(super) struct Order {
     regions: Option<Vec<(RegionId, Region)>>,
 }
 
-impl State {
+impl Workspace {
     /// What a scope comes to.
-    pub(super) fn orders(&self, scope: &Scope) -> Option<(DocumentId, Vec<Order>)> {
+    pub(crate) fn orders(&self, scope: &Scope) -> Option<(DocumentId, Vec<Order>)> {
         let order = |key: PageKey, wanted: &dyn Fn(&PageRegion) -> bool| {
             let page = self.project.page(key)?;
             let wanted = page.regions.iter().filter(|region| wanted(region));
@@ -238,7 +73,7 @@ impl State {
     }
 
     /// The engine's word for it.
-    pub(super) fn job(&self, document: DocumentId, orders: &[Order]) -> Option<Job> {
+    pub(crate) fn job(&self, document: DocumentId, orders: &[Order]) -> Option<Job> {
         let document = self.project.document(document)?;
         let regions = |list: &Vec<(RegionId, Region)>| list.iter().map(|(_, region)| region.clone()).collect();
         let orders = orders.iter().map(|order| PageOrder {
@@ -258,12 +93,12 @@ impl State {
     }
 
     /// What a race of a region reads, again and again.
-    pub(super) fn race_job(&self, key: PageKey, id: RegionId) -> Option<Job> {
+    pub(crate) fn race_job(&self, key: PageKey, id: RegionId) -> Option<Job> {
         let (document, orders) = self.orders(&Scope::Regions(key, vec![id]))?;
         self.job(document, &orders)
     }
 
-    pub(super) fn begin_run(&mut self, document: DocumentId, orders: Vec<Order>, job: Box<dyn Running>) {
+    pub(crate) fn begin_run(&mut self, document: DocumentId, orders: Vec<Order>, job: Box<dyn Running>) {
         self.live.clear();
         let page = |order: Order| {
             let ids = |list: Vec<(RegionId, Region)>| list.into_iter().map(|(id, _)| id).collect();
@@ -316,7 +151,7 @@ impl State {
     }
 
     /// Takes in an event of the run.
-    pub(super) fn run_event(&mut self, event: Event) {
+    pub(crate) fn run_event(&mut self, event: Event) {
         let Some(run) = &mut self.run else { return };
         match event {
             Event::Opened { .. } => {}
@@ -332,7 +167,7 @@ impl State {
                 if let Some(region) = run.target_of(id) {
                     self.live.start(region, id.request, bounds);
                 }
-                self.tell(Tone::Warning, strings::run::restarted(id.page, &reason));
+                self.tell(Tone::Warning, Notice::Page { page: id.page, reason });
             }
             Event::Drafted { id, at_ms, round, text } => {
                 if let Some(region) = run.target_of(id) {
@@ -409,7 +244,7 @@ impl State {
         let detail = Detail::pack(&Contents { logs, readings });
         let read = Arc::new(RegionRead { status, text, detail });
         self.write_page(key, |page| {
-            alter(page, id, |region| region.read = Some(Arc::clone(&read)));
+            page.alter(id, |region| region.read = Some(Arc::clone(&read)));
         });
     }
 
@@ -431,10 +266,10 @@ impl State {
         let Some(run) = &mut self.run else { return };
         let key = PageKey { document: run.document, page: number };
         run.end_page(number).into_iter().for_each(|id| drop(self.live.finish(id)));
-        let text = strings::run::page_failed(number, &message);
+        let notice = Notice::Page { page: number, reason: message.clone() };
         self.history.amend(&mut self.project, key, |page| page.error = Some(message.clone()));
         if self.project.page(key).is_some() {
-            self.tell(Tone::Error, text);
+            self.tell(Tone::Error, notice);
         }
         self.follow_run();
     }
@@ -465,7 +300,7 @@ impl State {
     }
 
     /// The run is over.
-    pub(super) fn end_run(&mut self, outcome: Outcome) {
+    pub(crate) fn end_run(&mut self, outcome: Outcome) {
         self.live.clear();
         self.history.end_run();
         let Some(run) = self.run.take() else { return };
@@ -474,10 +309,11 @@ impl State {
         }
         match outcome {
             Outcome::Failed(message) => self.tell(Tone::Error, message),
-            Outcome::Cancelled => self.tell(Tone::Good, strings::run::cancelled(run.regions_read)),
+            Outcome::Cancelled => self.tell(Tone::Good, Notice::Cancelled { regions: run.regions_read }),
             Outcome::Completed => {
-                let seconds = run.started.elapsed().as_secs_f64();
-                self.tell(Tone::Good, strings::run::completed(run.pages.len(), run.regions_read, seconds));
+                let time = duration(run.started.elapsed().as_secs_f64());
+                let (pages, regions) = (run.pages.len(), run.regions_read);
+                self.tell(Tone::Good, Notice::Completed { pages, regions, time });
             }
         }
     }

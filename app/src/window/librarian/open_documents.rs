@@ -6,21 +6,21 @@ use std::sync::Arc;
 use engine::document::{Document, DocumentError};
 use engine::worker::Source;
 
-use super::super::project::DocumentId;
-use super::desk::Opening;
+use super::super::workspace::project::DocumentId;
+use super::task_queue::Opening;
 
 /// Documents kept open: each has its whole file in memory.
 const OPEN: usize = 4;
 
 /// The documents that were opened and not closed.
 #[derive(Default)]
-pub(super) struct Shelf {
+pub(super) struct OpenDocuments {
     known: HashMap<DocumentId, Arc<Opening>>,
     /// The last used is last.
     open: Vec<(DocumentId, Document)>,
 }
 
-impl Shelf {
+impl OpenDocuments {
     /// Opens a document, or opens it in another way than before; gives its number of pages.
     pub(super) fn add(&mut self, opening: &Arc<Opening>) -> Result<usize, DocumentError> {
         self.close(opening.document);
@@ -71,15 +71,15 @@ mod tests {
 
     use super::super::testing;
     use super::*;
-    use crate::window::settings::PdfOptions;
+    use crate::window::workspace::settings::PdfOptions;
 
     #[test]
     fn few_documents_stay_open_and_all_can_be_had() {
-        let mut shelf = Shelf::default();
+        let mut documents = OpenDocuments::default();
         for id in 0..7 {
             let source = Source::Bytes { name: format!("{id}.pdf"), bytes: testing::pages(id as usize + 1) };
             assert_eq!(
-                shelf
+                documents
                     .add(&Arc::new(Opening {
                         document: DocumentId(id),
                         source,
@@ -89,18 +89,18 @@ mod tests {
                     .unwrap(),
                 id as usize + 1
             );
-            assert!(shelf.open.len() <= OPEN);
+            assert!(documents.open.len() <= OPEN);
         }
-        let open = |shelf: &Shelf| shelf.open.iter().map(|(id, _)| id.0).collect::<Vec<_>>();
-        assert_eq!(open(&shelf), [3, 4, 5, 6]);
-        assert_eq!(shelf.document(DocumentId(3)).unwrap().unwrap().page_count(), 4);
-        assert_eq!(open(&shelf), [4, 5, 6, 3]);
-        assert_eq!(shelf.document(DocumentId(0)).unwrap().unwrap().page_count(), 1);
-        assert_eq!(open(&shelf), [5, 6, 3, 0]);
-        shelf.close(DocumentId(6));
-        assert!(shelf.document(DocumentId(6)).is_none(), "a closed one is not opened again");
-        shelf.put_away(DocumentId(3));
-        assert_eq!(shelf.document(DocumentId(3)).unwrap().unwrap().page_count(), 4);
+        let open = |documents: &OpenDocuments| documents.open.iter().map(|(id, _)| id.0).collect::<Vec<_>>();
+        assert_eq!(open(&documents), [3, 4, 5, 6]);
+        assert_eq!(documents.document(DocumentId(3)).unwrap().unwrap().page_count(), 4);
+        assert_eq!(open(&documents), [4, 5, 6, 3]);
+        assert_eq!(documents.document(DocumentId(0)).unwrap().unwrap().page_count(), 1);
+        assert_eq!(open(&documents), [5, 6, 3, 0]);
+        documents.close(DocumentId(6));
+        assert!(documents.document(DocumentId(6)).is_none(), "a closed one is not opened again");
+        documents.put_away(DocumentId(3));
+        assert_eq!(documents.document(DocumentId(3)).unwrap().unwrap().page_count(), 4);
     }
 
     #[test]
@@ -108,9 +108,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("scan.pdf");
         std::fs::write(&path, testing::pages(2)).unwrap();
-        let mut shelf = Shelf::default();
+        let mut documents = OpenDocuments::default();
         let document = DocumentId(1);
-        shelf
+        documents
             .add(&Arc::new(Opening {
                 document,
                 source: Source::Path(path.clone()),
@@ -119,9 +119,9 @@ mod tests {
             }))
             .unwrap();
         std::fs::remove_file(path).unwrap();
-        assert!(shelf.document(document).unwrap().is_ok(), "it is open still");
-        shelf.put_away(document);
-        let message = shelf.document(document).unwrap().err().unwrap().to_string();
+        assert!(documents.document(document).unwrap().is_ok(), "it is open still");
+        documents.put_away(document);
+        let message = documents.document(document).unwrap().err().unwrap().to_string();
         assert_eq!(message, "scan.pdf cannot be read: there is no such file");
     }
 }

@@ -1,7 +1,7 @@
 //! Playing a finished region again from its record, at any speed. Its requests follow one another in reading order, each
 //! at its own measured pace, also where they were read side by side.
 
-use super::log::{LiveText, RequestLog, Step, What};
+use super::log::{RequestLog, RequestText, Step, What};
 use super::project::RegionId;
 
 /// A replay that is open.
@@ -20,7 +20,7 @@ pub(crate) struct Replay {
     /// How much of the wait for the next step is over, 0 to 1.
     waited: f64,
     /// The text of the requests that have begun.
-    texts: Vec<LiveText>,
+    texts: Vec<RequestText>,
     pub(crate) playing: bool,
     pub(crate) pace: Pace,
 }
@@ -195,7 +195,7 @@ impl Replay {
             // The steps of the requests that are kept are done.
             from = begun.checked_sub(1).and_then(|last| self.begins.get(last)).map_or(0, |&begin| begin.min(to));
         }
-        self.texts.resize_with(begun, LiveText::default);
+        self.texts.resize_with(begun, RequestText::default);
         for step in from..to {
             let request = self.request_of(step);
             let begin = self.begins.get(request).copied().unwrap_or(step);
@@ -209,12 +209,12 @@ impl Replay {
     }
 
     /// The text of each request as it stands at this moment of the replay; requests not begun have none.
-    pub(crate) fn texts(&self) -> &[LiveText] {
+    pub(crate) fn texts(&self) -> &[RequestText] {
         &self.texts
     }
 
     /// The requests that have begun, with their texts.
-    pub(crate) fn requests(&self) -> impl Iterator<Item = (&RequestLog, &LiveText)> {
+    pub(crate) fn requests(&self) -> impl Iterator<Item = (&RequestLog, &RequestText)> {
         self.logs.iter().zip(&self.texts)
     }
 

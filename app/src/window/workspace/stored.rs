@@ -11,8 +11,8 @@ use engine::region::Line;
 use engine::worker::Source;
 use serde::{Deserialize, Serialize};
 
+use super::notice::Notice;
 use super::project::{Document, DocumentId, DocumentState, Page, PageRegion, Project, RegionId};
-use super::strings::session as words;
 
 /// Most pages of one document, and of all together.
 pub(crate) const MOST_PAGES: usize = 200_000;
@@ -120,8 +120,11 @@ impl Header {
                 (Source::Bytes { name, bytes: pasted.unwrap_or_default() }, missing)
             }
         };
-        let state =
-            if missing { DocumentState::Failed(words::no_longer_there(&self.name)) } else { DocumentState::Opening };
+        let state = if missing {
+            DocumentState::Failed(Notice::FileGone { name: self.name.clone() }.to_string())
+        } else {
+            DocumentState::Opening
+        };
         let pages = blank_pages(self.page_count.min(MOST_PAGES));
         Document { id: self.id, name: self.name, source, password: None, state, pages }
     }
@@ -233,7 +236,8 @@ pub(crate) fn reopen(document: &mut Document, page_count: usize) -> Option<Strin
     let count = page_count.max(kept);
     document.pages.truncate(count);
     document.pages.extend(blank_pages(count.saturating_sub(document.pages.len())));
-    (kept > 0).then(|| words::changed_since(&document.name, before, page_count))
+    let name = document.name.clone();
+    (kept > 0).then(|| Notice::FileChanged { name, before, now: page_count }.to_string())
 }
 
 #[cfg(test)]

@@ -12,21 +12,20 @@ use engine::page::{PageResult, Status};
 use engine::region::{Label, Rect, Role};
 use engine::worker::{Sheet, Source, sheet};
 
-use super::words;
 use super::{ExportForm, Exported, Scope};
 use crate::output::{FORCE_HINT, Figures, PendingFile};
-use crate::window::errand::Errand;
-use crate::window::project::{Document, Page};
-use crate::window::project_file::is_source;
-use crate::window::result::page_outcome;
-use crate::window::settings::{PdfOptions, Settings};
-use crate::window::strings::project_file::{is_source as source_sentence, unwritten};
+use crate::window::workspace::background_task::BackgroundTask;
+use crate::window::workspace::notice::Notice;
+use crate::window::workspace::project::{Document, Page};
+use crate::window::workspace::project_file::is_source;
+use crate::window::workspace::result::page_outcome;
+use crate::window::workspace::settings::{PdfOptions, Settings};
 
 /// An export that is being written.
 pub(crate) struct Exporting {
     name: String,
     progress: Arc<Progress>,
-    errand: Errand<Exported>,
+    task: BackgroundTask<Exported>,
 }
 
 #[derive(Debug, Default)]
@@ -54,12 +53,12 @@ impl Exporting {
 
     /// How it ended, once.
     pub(crate) fn done(&self) -> Option<Result<Exported, String>> {
-        self.errand.done()
+        self.task.done()
     }
 
     #[cfg(test)]
-    pub(super) fn wait(&self) -> Result<Exported, String> {
-        self.errand.wait()
+    pub(crate) fn wait(&self) -> Result<Exported, String> {
+        self.task.wait()
     }
 }
 
@@ -83,7 +82,7 @@ pub(super) fn start(
         progress: Arc::clone(&progress),
         waker: Arc::clone(&waker) as Arc<dyn Fn() + Send + Sync>,
     };
-    Exporting { name, progress, errand: Errand::start("export", move || waker(), move || work.run()) }
+    Exporting { name, progress, task: BackgroundTask::start("export", move || waker(), move || work.run()) }
 }
 
 fn range(document: &Document, scope: Scope, page: Option<usize>) -> std::ops::Range<usize> {
@@ -94,7 +93,7 @@ fn range(document: &Document, scope: Scope, page: Option<usize>) -> std::ops::Ra
 }
 
 /// Whether there is anything to write.
-pub(super) fn is_read(document: &Document, scope: Scope, page: Option<usize>) -> bool {
+pub(crate) fn is_read(document: &Document, scope: Scope, page: Option<usize>) -> bool {
     let pages = document.pages.get(range(document, scope, page)).unwrap_or_default();
     pages.iter().any(|page| {
         page.error.is_some() || page.regions.iter().any(|region| region.read.is_some() || region.edit.is_some())
@@ -102,7 +101,7 @@ pub(super) fn is_read(document: &Document, scope: Scope, page: Option<usize>) ->
 }
 
 /// Name of the folder of pictures of this document.
-pub(super) fn images(target: &Path) -> String {
+pub(crate) fn images(target: &Path) -> String {
     let stem = target.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     format!("{stem}-images")
 }
@@ -173,21 +172,21 @@ struct Pictures {
 impl Work {
     fn run(&self) -> Result<Exported, String> {
         let form = &self.form;
-        let Some(target) = form.target() else { return Err(words::NO_NAME.to_owned()) };
+        let Some(target) = form.target() else { return Err(Notice::NoName.into()) };
         if is_source(&self.document.source, &target) {
-            return Err(source_sentence(&target));
+            return Err(Notice::IsSource { path: target }.into());
         }
         if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
-            return Err(words::no_folder(folder));
+            return Err(Notice::NoSuchFolder { folder: folder.to_path_buf() }.into());
         }
         let with_images = form.figures && form.shows_figures();
         let exists = || Exported::Exists(ExportForm { exists: true, replace: false, ..form.clone() });
         // First the name is taken, then looked at: so two exports cannot both find it free.
         let claim = if form.proposed {
             let free = numbered(&target).filter_map(Claim::new).find(|claim| !is_there(&claim.target, with_images));
-            free.ok_or_else(|| words::being_written(&target))?
+            free.ok_or_else(|| Notice::BeingWritten { path: target.clone() })?
         } else {
-            let claim = Claim::new(target.clone()).ok_or_else(|| words::being_written(&target))?;
+            let claim = Claim::new(target.clone()).ok_or_else(|| Notice::BeingWritten { path: target.clone() })?;
             if !form.may_replace() && is_there(&target, with_images) {
                 return Ok(exists());
             }
@@ -206,7 +205,7 @@ impl Work {
         let replace = form.may_replace();
         let stop = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => Stop::Exists,
-            _ => Stop::Fault(unwritten(target, &error)),
+            _ => Stop::Fault(Notice::unwritten(target.to_path_buf(), &error).into()),
         };
         let folder = images(target);
         let mut pictures = with_images.then(|| Pictures {
@@ -245,7 +244,7 @@ impl Work {
         }
         self.check()?;
         if written == 0 {
-            return Err(Stop::Fault(words::NOTHING_READ.to_owned()));
+            return Err(Stop::Fault(Notice::NothingRead.into()));
         }
         let file = writer.finish().map_err(stop)?;
         // The document comes last: once it is there, everything that it refers to is there.
@@ -327,7 +326,7 @@ impl Pictures {
                         region.region.label = Label::Text;
                         region.status = Status::Failed(reason.clone());
                     }
-                    fault = Some(words::left_out(result.index, &reason));
+                    fault = Some(Notice::LeftOut { page: result.index, reason }.into());
                 }
             }
         }
@@ -377,7 +376,7 @@ fn cut(sheet: &Sheet, page: &Page, bounds: Rect) -> Result<Vec<u8>, String> {
     );
     let b = bounds.clamped(width, height);
     if b.is_empty() {
-        return Err(words::EMPTY_PICTURE.to_owned());
+        return Err(Notice::EmptyPicture.into());
     }
     let part = image::imageops::crop_imm(&sheet.pixels, b.x0, b.y0, b.width(), b.height()).to_image();
     let mut png = std::io::Cursor::new(Vec::new());

@@ -23,32 +23,32 @@ pub(super) enum Told {
 }
 
 /// The thread. Dropping it waits until all is written.
-pub(super) struct Keeper {
-    desk: Arc<Desk>,
+pub(super) struct Writer {
+    queue: Arc<SaveQueue>,
     told: Receiver<Told>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Where the window leaves what is to be written.
 #[derive(Default)]
-struct Desk {
-    tray: Mutex<Tray>,
-    bell: Condvar,
+struct SaveQueue {
+    pending: Mutex<Pending>,
+    changed: Condvar,
 }
 
 #[derive(Default)]
-struct Tray {
+struct Pending {
     snapshot: Option<Snapshot>,
     closing: bool,
 }
 
-impl Keeper {
+impl Writer {
     pub(super) fn start(data_folder: PathBuf, waker: Waker) -> std::io::Result<Self> {
         let (sender, told) = sync_channel(8);
-        let desk = Arc::new(Desk::default());
-        let work = Worker { desk: Arc::clone(&desk), sender, waker, troubled: false };
+        let queue = Arc::new(SaveQueue::default());
+        let work = WriterThread { queue: Arc::clone(&queue), sender, waker, troubled: false };
         let thread = std::thread::Builder::new().name("session".to_owned()).spawn(move || work.run(&data_folder))?;
-        Ok(Self { desk, told, thread: Some(thread) })
+        Ok(Self { queue, told, thread: Some(thread) })
     }
 
     /// What the thread has to say.
@@ -58,19 +58,19 @@ impl Keeper {
 
     /// Leaves something to be written; never waits for a file.
     pub(super) fn keep(&self, snapshot: Snapshot) {
-        let mut tray = self.desk.tray.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut tray.snapshot {
+        let mut pending = self.queue.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut pending.snapshot {
             Some(waiting) => waiting.update(snapshot),
-            None => tray.snapshot = Some(snapshot),
+            None => pending.snapshot = Some(snapshot),
         }
-        self.desk.bell.notify_one();
+        self.queue.changed.notify_one();
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Writer {
     fn drop(&mut self) {
-        self.desk.tray.lock().unwrap_or_else(PoisonError::into_inner).closing = true;
-        self.desk.bell.notify_one();
+        self.queue.pending.lock().unwrap_or_else(PoisonError::into_inner).closing = true;
+        self.queue.changed.notify_one();
         let Some(thread) = self.thread.take() else { return };
         let until = Instant::now() + LAST;
         // A disk that hangs must not keep the window from closing.
@@ -83,14 +83,14 @@ impl Drop for Keeper {
     }
 }
 
-struct Worker {
-    desk: Arc<Desk>,
+struct WriterThread {
+    queue: Arc<SaveQueue>,
     sender: SyncSender<Told>,
     waker: Waker,
     troubled: bool,
 }
 
-impl Worker {
+impl WriterThread {
     fn run(mut self, data_folder: &std::path::Path) {
         let (store, restored) = match store::claim(data_folder) {
             Ok((mut store, warnings)) => {
@@ -99,7 +99,7 @@ impl Worker {
                 (Some(store), restored)
             }
             Err((path, error)) => {
-                let warnings = vec![super::words::not_kept(&path, &crate::output::reason(&error))];
+                let warnings = vec![super::not_kept(&path, crate::output::reason(&error))];
                 (None, Restored { warnings, ..Restored::default() })
             }
         };
@@ -145,13 +145,13 @@ impl Worker {
 
     /// Waits for something to write, for the end, or until it is time to try again.
     fn wait(&self, retry: bool) -> (Option<Snapshot>, bool) {
-        let tray = self.desk.tray.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = |tray: &mut Tray| tray.snapshot.is_none() && !tray.closing;
-        let mut tray = if retry {
-            self.desk.bell.wait_timeout_while(tray, RETRY, idle).unwrap_or_else(PoisonError::into_inner).0
+        let pending = self.queue.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = |pending: &mut Pending| pending.snapshot.is_none() && !pending.closing;
+        let mut pending = if retry {
+            self.queue.changed.wait_timeout_while(pending, RETRY, idle).unwrap_or_else(PoisonError::into_inner).0
         } else {
-            self.desk.bell.wait_while(tray, idle).unwrap_or_else(PoisonError::into_inner)
+            self.queue.changed.wait_while(pending, idle).unwrap_or_else(PoisonError::into_inner)
         };
-        (tray.snapshot.take(), tray.closing)
+        (pending.snapshot.take(), pending.closing)
     }
 }

@@ -2,9 +2,9 @@
 
 use engine::page::Reading;
 
-use crate::window::log::RequestLog;
-use crate::window::replay::Replay;
-use crate::window::rounds::{Figures, total_ms};
+use crate::window::workspace::chart::{Figures, total_ms};
+use crate::window::workspace::log::RequestLog;
+use crate::window::workspace::replay::Replay;
 
 /// One way's runs, and the replay of the one that counts.
 #[derive(Default)]
@@ -16,7 +16,7 @@ pub(crate) struct Lane {
 /// One run.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Measured {
-    pub(super) logs: Vec<RequestLog>,
+    pub(crate) logs: Vec<RequestLog>,
     pub(crate) figures: Figures,
     /// The committed tokens of each request.
     ids: Vec<Vec<u32>>,
@@ -37,7 +37,7 @@ pub(crate) enum Verdict {
 
 impl Measured {
     /// What was seen of a run, and the engine's record of it.
-    pub(super) fn new(logs: Vec<RequestLog>, readings: &[Reading]) -> Self {
+    pub(crate) fn new(logs: Vec<RequestLog>, readings: &[Reading]) -> Self {
         let committed = |reading: &Reading| -> Vec<u32> {
             reading.rounds.iter().flat_map(|round| &round.committed).map(|token| token.id).collect()
         };
@@ -55,12 +55,12 @@ impl Measured {
     }
 
     /// Committed tokens.
-    pub(super) fn tokens(&self) -> usize {
+    pub(crate) fn tokens(&self) -> usize {
         self.ids.iter().map(Vec::len).sum()
     }
 
     /// The first place, as request and token, at which two runs committed different tokens.
-    pub(super) fn differs(&self, other: &Self) -> Option<(usize, usize)> {
+    pub(crate) fn differs(&self, other: &Self) -> Option<(usize, usize)> {
         (0..self.ids.len().max(other.ids.len())).find_map(|request| {
             let ours = self.ids.get(request).map_or(&[][..], Vec::as_slice);
             let theirs = other.ids.get(request).map_or(&[][..], Vec::as_slice);

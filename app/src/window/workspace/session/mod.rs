@@ -3,8 +3,8 @@
 //! In the data folder lie `settings.json` and a folder `session`; a second window has `session-2`, and so on, since each
 //! is locked by one window. A thread writes what the window hands over: shared pages, so that handing over costs nothing.
 
-mod keeper;
 mod store;
+mod writer;
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,13 +14,14 @@ use std::time::{Duration, Instant};
 
 use engine::worker::Source;
 
-use self::keeper::{Keeper, Told};
 use self::store::{Index, Snapshot};
+use self::writer::{Told, Writer};
+use super::notice::Notice;
 use super::project::{DocumentId, Page, PageKey, Project};
 use super::settings::Settings;
-use super::state::State;
+use super::state::Workspace;
 use super::stored::{Header, StoredPath};
-use super::strings::session as words;
+
 use crate::reader::Waker;
 
 /// How long changes are gathered before they are written; results of a run are written at once.
@@ -51,7 +52,7 @@ pub(crate) struct Tick {
 
 /// The window's side.
 pub(crate) struct Session {
-    keeper: Option<Keeper>,
+    writer: Option<Writer>,
     /// Whether what was there has not been taken yet; until then nothing is written.
     restoring: bool,
     restored: Option<Restored>,
@@ -79,19 +80,19 @@ impl Session {
     pub(crate) fn open(data_folder: Option<&Path>, waker: Waker) -> (Self, Settings) {
         let mut restored = Restored::default();
         let mut settings = Settings::default();
-        let keeper = match data_folder {
+        let writer = match data_folder {
             None => {
-                restored.warnings.push(words::NO_FOLDER.to_owned());
+                restored.warnings.push(Notice::NoFolder.to_string());
                 None
             }
             Some(folder) => {
                 let (loaded, warning) = Settings::load(folder);
                 settings = loaded;
                 restored.warnings.extend(warning);
-                match Keeper::start(folder.to_path_buf(), waker) {
-                    Ok(keeper) => Some(keeper),
+                match Writer::start(folder.to_path_buf(), waker) {
+                    Ok(writer) => Some(writer),
                     Err(error) => {
-                        restored.warnings.push(words::not_kept(folder, &crate::output::reason(&error)));
+                        restored.warnings.push(not_kept(folder, crate::output::reason(&error)));
                         None
                     }
                 }
@@ -100,7 +101,7 @@ impl Session {
         let session = Self {
             restoring: true,
             restored: Some(restored),
-            keeper,
+            writer,
             handed: HashMap::new(),
             sources: HashSet::new(),
             headers: Arc::default(),
@@ -116,8 +117,8 @@ impl Session {
         if !self.restoring {
             return None;
         }
-        if let Some(keeper) = &self.keeper {
-            let Told::Restored(mut restored) = keeper.told()? else { return None };
+        if let Some(writer) = &self.writer {
+            let Told::Restored(mut restored) = writer.told()? else { return None };
             let mut warnings = self.restored.take().unwrap_or_default().warnings;
             warnings.append(&mut restored.warnings);
             restored.warnings = warnings;
@@ -142,8 +143,8 @@ impl Session {
     }
 
     /// To be called every frame: writes what changed, at once while a run brings results and else after a moment.
-    pub(crate) fn tick(&mut self, state: &State, now: Instant) -> Tick {
-        if self.restoring || self.keeper.is_none() {
+    pub(crate) fn tick(&mut self, state: &Workspace, now: Instant) -> Tick {
+        if self.restoring || self.writer.is_none() {
             return Tick::default();
         }
         self.notice(Seen::of(state), state.settings != self.settings, state.run.is_some(), now);
@@ -164,30 +165,30 @@ impl Session {
     }
 
     /// Writes everything that is not written yet. Call it when the window closes.
-    pub(crate) fn finish(&mut self, state: &State) {
-        if !self.restoring && self.keeper.is_some() {
+    pub(crate) fn finish(&mut self, state: &Workspace) {
+        if !self.restoring && self.writer.is_some() {
             self.hand_over(state);
         }
-        self.keeper = None;
+        self.writer = None;
     }
 
     fn trouble(&self) -> Option<String> {
-        match self.keeper.as_ref()?.told()? {
+        match self.writer.as_ref()?.told()? {
             Told::Trouble(sentence) => Some(sentence),
             Told::Restored(_) => None,
         }
     }
 
-    fn hand_over(&mut self, state: &State) {
+    fn hand_over(&mut self, state: &Workspace) {
         self.due = None;
         let snapshot = self.snapshot(state);
-        if let Some(keeper) = &self.keeper {
-            keeper.keep(snapshot);
+        if let Some(writer) = &self.writer {
+            writer.keep(snapshot);
         }
     }
 
     /// What changed since the last snapshot.
-    fn snapshot(&mut self, state: &State) -> Snapshot {
+    fn snapshot(&mut self, state: &Workspace) -> Snapshot {
         let mut snapshot = Snapshot::default();
         let documents = &state.project.documents;
         for document in documents {
@@ -229,7 +230,7 @@ impl Session {
 }
 
 impl Seen {
-    fn of(state: &State) -> Self {
+    fn of(state: &Workspace) -> Self {
         let hash = |hash: &dyn Fn(&mut DefaultHasher)| {
             let mut hasher = DefaultHasher::new();
             hash(&mut hasher);
@@ -245,6 +246,11 @@ impl Seen {
             view: hash(&|hasher| (state.view.page, &state.project_file, state.saved_revision).hash(hasher)),
         }
     }
+}
+
+/// Why the work is not kept.
+fn not_kept(path: &Path, reason: String) -> String {
+    Notice::NotKept { path: path.to_path_buf(), reason }.to_string()
 }
 
 #[cfg(test)]

@@ -181,6 +181,14 @@ impl Page {
         self.asked_dpi.filter(|_| !self.regions.is_empty()).unwrap_or(wish)
     }
 
+    /// Alters one region; whether it is another one now.
+    pub(crate) fn alter(&mut self, id: RegionId, alter: impl FnOnce(&mut PageRegion)) -> bool {
+        let Some(region) = self.regions.iter_mut().find(|region| region.id == id) else { return false };
+        let before = Arc::clone(region);
+        alter(Arc::make_mut(region));
+        *before != **region
+    }
+
     /// A region's place in the reading order.
     pub(crate) fn position(&self, id: RegionId) -> Option<usize> {
         self.regions.iter().position(|region| region.id == id)

@@ -1,4 +1,4 @@
-//! What lies between the window and the librarian: wishes one way, answers the other. Both are under one lock, so that a
+//! What is between the window and the librarian: wishes one way, answers the other. Both are under one lock, so that a
 //! closed document takes its wishes and its answers along at once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -7,8 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use engine::document::Turn;
 use engine::worker::Source;
 
-use super::super::project::{DocumentId, PageKey};
-use super::super::settings::PdfOptions;
+use super::super::workspace::project::{DocumentId, PageKey};
+use super::super::workspace::settings::PdfOptions;
 use super::{Told, Want};
 
 /// Answers that may lie unread before the librarian waits.
@@ -66,16 +66,16 @@ pub(crate) struct Waiting {
     pub(crate) thumbnails: usize,
 }
 
-/// The desk.
+/// The queue of both.
 #[derive(Default)]
-pub(super) struct Desk {
-    papers: Mutex<Papers>,
+pub(super) struct TaskQueue {
+    tasks: Mutex<Tasks>,
     /// There may be work, or room for an answer.
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Papers {
+struct Tasks {
     closing: VecDeque<DocumentId>,
     opening: VecDeque<Arc<Opening>>,
     page: Option<Wish>,
@@ -88,56 +88,56 @@ struct Papers {
     over: bool,
 }
 
-impl Desk {
-    /// Lays a wish down.
+impl TaskQueue {
+    /// Adds a wish.
     pub(super) fn want(&self, want: Want) {
-        self.papers().want(want);
+        self.tasks().want(want);
         self.changed.notify_one();
     }
 
     /// Takes the oldest answer.
     pub(super) fn told(&self) -> Option<Told> {
-        let told = self.papers().answers.pop_front()?;
+        let told = self.tasks().answers.pop_front()?;
         self.changed.notify_one();
         Some(told)
     }
 
     /// Ends the work. Nobody waits: what is under way may take long and finishes alone.
     pub(super) fn close(&self) {
-        *self.papers() = Papers { over: true, ..Papers::default() };
+        *self.tasks() = Tasks { over: true, ..Tasks::default() };
         self.changed.notify_one();
     }
 
     /// The most urgent task, once there is one and room for its answer; none when the work is over.
     pub(super) fn next(&self) -> Option<Task> {
-        let mut papers = self.papers();
+        let mut tasks = self.tasks();
         loop {
-            if papers.over {
+            if tasks.over {
                 return None;
             }
-            if let Some(task) = papers.take() {
-                papers.under_way = Some(task.clone());
+            if let Some(task) = tasks.take() {
+                tasks.under_way = Some(task.clone());
                 return Some(task);
             }
-            papers = self.changed.wait(papers).unwrap_or_else(PoisonError::into_inner);
+            tasks = self.changed.wait(tasks).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    /// Ends the task under way; whether its answer now lies on the desk.
+    /// Ends the task under way; whether its answer is kept.
     pub(super) fn finish(&self, answer: Option<Told>) -> bool {
-        self.papers().finish(answer)
+        self.tasks().finish(answer)
     }
 
     pub(super) fn waiting(&self) -> Waiting {
-        self.papers().waiting()
+        self.tasks().waiting()
     }
 
-    fn papers(&self) -> MutexGuard<'_, Papers> {
-        self.papers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn tasks(&self) -> MutexGuard<'_, Tasks> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Papers {
+impl Tasks {
     fn want(&mut self, want: Want) {
         match want {
             Want::Open { document, source, password, pdf } => {
@@ -242,5 +242,5 @@ impl Papers {
 }
 
 #[cfg(test)]
-#[path = "desk_tests.rs"]
+#[path = "task_queue_tests.rs"]
 mod tests;

@@ -25,7 +25,7 @@ fn two() -> Replay {
 }
 
 fn plain(replay: &Replay) -> Vec<String> {
-    replay.texts().iter().map(LiveText::plain).collect()
+    replay.texts().iter().map(RequestText::plain).collect()
 }
 
 #[test]
@@ -148,7 +148,7 @@ proptest! {
             for (request, log) in logs.iter().enumerate() {
                 let done = left.min(log.steps.len());
                 left -= done;
-                let expected = LiveText::after(&log.steps[..done]);
+                let expected = RequestText::after(&log.steps[..done]);
                 prop_assert_eq!(texts.get(request).cloned().unwrap_or_default(), expected);
                 prop_assert!(done == 0 || request < texts.len());
             }

@@ -3,7 +3,7 @@
 use engine::document::Turn;
 
 use super::*;
-use crate::window::settings::PdfOptions;
+use crate::window::workspace::settings::PdfOptions;
 
 fn key(document: u64, page: usize) -> PageKey {
     PageKey { document: DocumentId(document), page }
@@ -47,7 +47,7 @@ fn thumbnail(document: u64, page: usize) -> Option<Told> {
     Some(Told::Thumbnail { key: key(document, page), turn: Turn::None, image: Arc::default() })
 }
 
-impl Papers {
+impl Tasks {
     /// Begins the next task, and says what it is.
     fn begin(&mut self) -> String {
         let Some(task) = self.take() else { return "nothing".to_owned() };
@@ -74,7 +74,7 @@ impl Papers {
 
 #[test]
 fn the_most_urgent_is_done_first() {
-    let mut papers = Papers::default();
+    let mut tasks = Tasks::default();
     for want in [
         thumbnails(1, 0..2),
         detect(1, 8, 200.0),
@@ -87,10 +87,10 @@ fn the_most_urgent_is_done_first() {
         detect(1, 8, 300.0),
         thumbnails(1, 1..3),
     ] {
-        papers.want(want);
+        tasks.want(want);
     }
     let waiting = Waiting { opening: 2, page: true, detecting: 2, thumbnails: 2 };
-    assert_eq!(papers.waiting(), waiting);
+    assert_eq!(tasks.waiting(), waiting);
     // The newest page, the newest way to detect, the newest list.
     let expected = [
         "close 9",
@@ -102,101 +102,101 @@ fn the_most_urgent_is_done_first() {
         "thumbnail 1.1",
         "thumbnail 1.2",
     ];
-    assert_eq!(papers.all(), expected);
-    assert_eq!(papers.waiting(), Waiting::default());
+    assert_eq!(tasks.all(), expected);
+    assert_eq!(tasks.waiting(), Waiting::default());
 }
 
 #[test]
 fn a_page_waits_for_its_own_document_only() {
-    let mut papers = Papers::default();
-    (1..=4).map(open).for_each(|want| papers.want(want));
-    papers.want(page(3, 0));
-    assert_eq!(papers.all(), ["open 3", "page 3.0", "open 1", "open 2", "open 4"]);
+    let mut tasks = Tasks::default();
+    (1..=4).map(open).for_each(|want| tasks.want(want));
+    tasks.want(page(3, 0));
+    assert_eq!(tasks.all(), ["open 3", "page 3.0", "open 1", "open 2", "open 4"]);
 }
 
 #[test]
 fn a_closed_document_takes_everything_along() {
-    let mut papers = Papers::default();
-    papers.want(thumbnails(1, 0..9));
-    assert_eq!(papers.begin(), "thumbnail 1.0");
-    assert!(papers.finish(thumbnail(1, 0)));
-    assert_eq!(papers.begin(), "thumbnail 1.1");
+    let mut tasks = Tasks::default();
+    tasks.want(thumbnails(1, 0..9));
+    assert_eq!(tasks.begin(), "thumbnail 1.0");
+    assert!(tasks.finish(thumbnail(1, 0)));
+    assert_eq!(tasks.begin(), "thumbnail 1.1");
     for document in [1, 2] {
-        [open(document), page(document, 7), detect(document, 3, 200.0)].into_iter().for_each(|want| papers.want(want));
+        [open(document), page(document, 7), detect(document, 3, 200.0)].into_iter().for_each(|want| tasks.want(want));
     }
-    papers.want(Want::Close(DocumentId(1)));
-    assert!(papers.answers.is_empty(), "not even what was answered before");
-    assert!(!papers.finish(thumbnail(1, 1)), "nor what was under way");
+    tasks.want(Want::Close(DocumentId(1)));
+    assert!(tasks.answers.is_empty(), "not even what was answered before");
+    assert!(!tasks.finish(thumbnail(1, 1)), "nor what was under way");
     // Opened again, it is told about again.
-    papers.want(open(1));
-    assert_eq!(papers.all(), ["close 1", "open 2", "page 2.7", "open 1", "detect 2.3 at 200"]);
-    assert!(papers.finish(failed(1, 0)));
-    papers.want(Want::Close(DocumentId(2)));
-    assert_eq!(papers.answers.len(), 1);
+    tasks.want(open(1));
+    assert_eq!(tasks.all(), ["close 1", "open 2", "page 2.7", "open 1", "detect 2.3 at 200"]);
+    assert!(tasks.finish(failed(1, 0)));
+    tasks.want(Want::Close(DocumentId(2)));
+    assert_eq!(tasks.answers.len(), 1);
 }
 
 #[test]
 fn unread_answers_hold_the_work_up_and_pages_among_them_first() {
-    let mut papers = Papers::default();
+    let mut tasks = Tasks::default();
     for at in 0..PAGES {
-        papers.want(page(1, at));
-        assert_eq!(papers.begin(), format!("page 1.{at}"));
-        papers.finish(drawn(1, at));
+        tasks.want(page(1, at));
+        assert_eq!(tasks.begin(), format!("page 1.{at}"));
+        tasks.finish(drawn(1, at));
     }
-    papers.want(page(1, 30));
-    papers.want(thumbnails(1, 0..100));
+    tasks.want(page(1, 30));
+    tasks.want(thumbnails(1, 0..100));
     for at in 0..ANSWERS - PAGES {
-        assert_eq!(papers.begin(), format!("thumbnail 1.{at}"));
-        papers.finish(thumbnail(1, at));
+        assert_eq!(tasks.begin(), format!("thumbnail 1.{at}"));
+        tasks.finish(thumbnail(1, at));
     }
-    assert_eq!(papers.begin(), "nothing");
-    papers.want(Want::Close(DocumentId(5)));
-    assert_eq!(papers.begin(), "close 5", "which has no answer");
-    papers.finish(None);
-    assert!(matches!(papers.answers.pop_front().unwrap(), Told::Page { .. }));
-    assert_eq!(papers.begin(), "page 1.30");
-    papers.finish(drawn(1, 30));
-    assert_eq!(papers.begin(), "nothing");
+    assert_eq!(tasks.begin(), "nothing");
+    tasks.want(Want::Close(DocumentId(5)));
+    assert_eq!(tasks.begin(), "close 5", "which has no answer");
+    tasks.finish(None);
+    assert!(matches!(tasks.answers.pop_front().unwrap(), Told::Page { .. }));
+    assert_eq!(tasks.begin(), "page 1.30");
+    tasks.finish(drawn(1, 30));
+    assert_eq!(tasks.begin(), "nothing");
 }
 
 #[test]
 fn what_is_drawn_already_is_not_drawn_again() {
-    let mut papers = Papers::default();
-    papers.want(thumbnails(1, 0..4));
-    papers.begin();
-    papers.finish(thumbnail(1, 0));
-    papers.begin();
-    papers.want(thumbnails(1, 0..4));
-    assert_eq!(papers.waiting().thumbnails, 3, "one of them under way");
-    papers.finish(thumbnail(1, 1));
-    papers.want(page(1, 6));
-    assert_eq!(papers.begin(), "page 1.6");
-    papers.want(page(1, 7));
-    papers.want(page(1, 6));
-    papers.finish(None);
-    assert_eq!(papers.all(), ["thumbnail 1.2", "thumbnail 1.3"]);
+    let mut tasks = Tasks::default();
+    tasks.want(thumbnails(1, 0..4));
+    tasks.begin();
+    tasks.finish(thumbnail(1, 0));
+    tasks.begin();
+    tasks.want(thumbnails(1, 0..4));
+    assert_eq!(tasks.waiting().thumbnails, 3, "one of them under way");
+    tasks.finish(thumbnail(1, 1));
+    tasks.want(page(1, 6));
+    assert_eq!(tasks.begin(), "page 1.6");
+    tasks.want(page(1, 7));
+    tasks.want(page(1, 6));
+    tasks.finish(None);
+    assert_eq!(tasks.all(), ["thumbnail 1.2", "thumbnail 1.3"]);
     // Turned, it is another picture.
-    papers.want(Want::Thumbnails(vec![(key(1, 0), Turn::Right)]));
-    assert_eq!(papers.all(), ["thumbnail 1.0"]);
+    tasks.want(Want::Thumbnails(vec![(key(1, 0), Turn::Right)]));
+    assert_eq!(tasks.all(), ["thumbnail 1.0"]);
 }
 
 #[test]
 fn cancelled_detection_leaves_the_rest() {
-    let mut papers = Papers::default();
-    (0..5).for_each(|at| papers.want(detect(1, at, 200.0)));
-    papers.want(page(1, 0));
-    papers.want(Want::CancelDetection);
-    papers.want(detect(1, 3, 150.0));
-    assert_eq!(papers.all(), ["page 1.0", "detect 1.3 at 150"]);
+    let mut tasks = Tasks::default();
+    (0..5).for_each(|at| tasks.want(detect(1, at, 200.0)));
+    tasks.want(page(1, 0));
+    tasks.want(Want::CancelDetection);
+    tasks.want(detect(1, 3, 150.0));
+    assert_eq!(tasks.all(), ["page 1.0", "detect 1.3 at 150"]);
 }
 
 #[test]
 fn a_closed_desk_ends_the_work() {
-    let desk = Desk::default();
-    desk.want(page(1, 0));
-    assert!(desk.next().is_some());
-    desk.want(page(1, 1));
-    desk.close();
-    assert!(!desk.finish(drawn(1, 0)));
-    assert!(desk.next().is_none() && desk.told().is_none());
+    let queue = TaskQueue::default();
+    queue.want(page(1, 0));
+    assert!(queue.next().is_some());
+    queue.want(page(1, 1));
+    queue.close();
+    assert!(!queue.finish(drawn(1, 0)));
+    assert!(queue.next().is_none() && queue.told().is_none());
 }

@@ -11,7 +11,7 @@ use engine::worker::CheckpointSource;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::strings::{session as words, settings as texts};
+use super::notice::Notice;
 
 /// Files opened lately that are remembered.
 const RECENT: usize = 10;
@@ -175,12 +175,6 @@ impl Settings {
         self.checkpoint.clone().map_or(CheckpointSource::Bundled, CheckpointSource::Folder)
     }
 
-    /// What the checkpoint is called before it is loaded.
-    pub(crate) fn checkpoint_name(&self) -> String {
-        let Some(folder) = &self.checkpoint else { return texts::NANO.to_owned() };
-        folder.file_name().map_or_else(|| texts::THIS_CHECKPOINT.to_owned(), |name| name.to_string_lossy().into_owned())
-    }
-
     /// What another engine is started for.
     pub(crate) fn engine(&self) -> (CheckpointSource, Device, WeightFormat, Option<usize>, PdfOptions) {
         (self.checkpoint_source(), self.device, self.weights, self.threads, self.pdf())
@@ -244,10 +238,13 @@ impl Settings {
             let settings: Self = serde_json::from_value(Value::Object(known)).unwrap_or_default();
             let names: Vec<_> = unknown.into_iter().map(|(name, _)| name).collect();
             let kept = std::fs::copy(&path, &aside).is_ok();
-            return (settings.sane(), Some(words::settings_unknown(&path, &names, kept)));
+            return (
+                settings.sane(),
+                Some(Notice::SettingsUnknown { path, names: names.join(", "), kept }.to_string()),
+            );
         }
         let kept = std::fs::rename(&path, aside).is_ok();
-        (Self::default(), Some(words::settings_lost(&path, kept)))
+        (Self::default(), Some(Notice::SettingsLost { path, kept }.to_string()))
     }
 
     /// These settings as a file, with what a newer version has written of its own into the one that is there.

@@ -41,16 +41,16 @@ pub(crate) enum What {
 
 /// The text of a request after some of its steps.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct LiveText {
+pub(crate) struct RequestText {
     /// Runs of characters that one round committed in one way, in order.
-    pub(crate) runs: Vec<Run>,
+    pub(crate) runs: Vec<TextRun>,
     /// The current draft, until it is verified.
     pub(crate) ghost: String,
 }
 
 /// Characters that one round committed in one way.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Run {
+pub(crate) struct TextRun {
     pub(crate) text: String,
     pub(crate) round: u32,
     pub(crate) origin: Origin,
@@ -68,7 +68,7 @@ pub(crate) struct RoundCounts {
     pub(crate) forwards: u32,
 }
 
-impl LiveText {
+impl RequestText {
     /// The text after the given steps.
     pub(crate) fn after(steps: &[Step]) -> Self {
         let mut text = Self::default();
@@ -85,7 +85,7 @@ impl LiveText {
                 let mut rejected = (accepted < drafted).then(|| refused(&ghost, pieces)).flatten();
                 for piece in pieces {
                     let rejected = if piece.origin == Origin::Correction { rejected.take() } else { None };
-                    self.runs.push(Run { text: piece.text.clone(), round: *round, origin: piece.origin, rejected });
+                    self.runs.push(TextRun { text: piece.text.clone(), round: *round, origin: piece.origin, rejected });
                 }
             }
         }

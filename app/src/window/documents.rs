@@ -10,36 +10,20 @@ use engine::document::Turn;
 use engine::worker::Source;
 
 use super::app::Window;
-use super::dialogs::{Asked, PathForm};
-use super::errand::Errand;
 use super::librarian::{Told, Want};
-use super::project::{DocumentId, DocumentState, Drawing, Drawn, PageKey};
-use super::race::RaceAsk;
+use super::search::{Found, files, named_files, pasted, png};
 use super::sheets::{Sheet, Thumbnail};
+use super::state::Workspace;
 use super::state::{Modal, Tone, View};
 use super::strings;
+use super::workspace::background_task::BackgroundTask;
+use super::workspace::project::{DocumentId, DocumentState, Drawing, Drawn, PageKey};
+use super::workspace::race::RaceAsk;
 
 /// The page that comes with the program.
 const SAMPLE: &[u8] = include_bytes!("../../../assets/samples/gravity-sample.pdf");
 /// Its name.
 const SAMPLE_NAME: &str = "gravity-sample.pdf";
-
-/// Most paths in a pasted text.
-const MOST_PASTED: usize = 1000;
-
-/// What was found where a person pointed.
-pub(super) enum Found {
-    /// Files to open, and sentences about what cannot be.
-    Files(Vec<PathBuf>, Vec<String>),
-    /// A picture from the clipboard, as PNG.
-    Picture(Vec<u8>),
-    /// A sentence.
-    Nothing(String),
-}
-
-/// Searches that are under way.
-#[derive(Default)]
-pub(super) struct Searches(Vec<Errand<Found>>);
 
 impl Window {
     /// Opens files, and the files of folders; listing them takes time of its own.
@@ -72,7 +56,7 @@ impl Window {
     }
 
     fn search(&mut self, search: impl FnOnce() -> Found + Send + 'static) {
-        self.searches.0.push(Errand::start("search", self.waker(), || Ok(search())));
+        self.searches.0.push(BackgroundTask::start("search", self.waker(), || Ok(search())));
     }
 
     /// Takes in what searches have found.
@@ -105,7 +89,7 @@ impl Window {
     }
 
     fn add_files(&mut self, files: Vec<PathBuf>) {
-        let path_of = |document: &super::project::Document| match &document.source {
+        let path_of = |document: &super::workspace::project::Document| match &document.source {
             Source::Path(path) => Some((path.clone(), document.id)),
             Source::Bytes { .. } => None,
         };
@@ -116,7 +100,10 @@ impl Window {
             // The next start may be in another folder.
             let path = std::path::absolute(&path).unwrap_or(path);
             self.state.settings.remember(&path);
-            if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(super::project_file::EXTENSION)) {
+            if path
+                .extension()
+                .is_some_and(|ending| ending.eq_ignore_ascii_case(super::workspace::project_file::EXTENSION))
+            {
                 self.ask_open_project(path);
                 continue;
             }
@@ -195,8 +182,11 @@ impl Window {
 
     /// Asks the librarian for what the window shows: the page, thumbnails, the next document to open.
     pub(super) fn want_what_is_shown(&mut self) {
+        if let Some(key) = self.state.view.page {
+            self.state.sheets.touch(key);
+        }
         if self.opening.is_none() {
-            let opening = |document: &&super::project::Document| document.state == DocumentState::Opening;
+            let opening = |document: &&super::workspace::project::Document| document.state == DocumentState::Opening;
             let current = self.state.document().filter(opening);
             if let Some(document) = current.or_else(|| self.state.project.documents.iter().find(opening)) {
                 self.opening = Some(document.id);
@@ -208,7 +198,7 @@ impl Window {
                 });
             }
         }
-        let open = |document: &super::project::Document| document.state == DocumentState::Open;
+        let open = |document: &super::workspace::project::Document| document.state == DocumentState::Open;
         let wanted = self.state.view.page.filter(|_| self.state.document().is_some_and(open)).and_then(|key| {
             let page = self.state.project.page(key)?;
             let dpi = self.state.resolution(key);
@@ -257,7 +247,7 @@ impl Window {
                 self.opened(id);
                 let state = &mut self.state;
                 if let Some(document) = state.project.document_mut(id) {
-                    let sentence = super::stored::reopen(document, page_count);
+                    let sentence = super::workspace::stored::reopen(document, page_count);
                     let last = document.pages.len().saturating_sub(1);
                     if let Some(sentence) = sentence {
                         state.tell(Tone::Warning, sentence);
@@ -323,7 +313,8 @@ impl Window {
             }
             Told::PageFailed { key, message } => {
                 if state.project.page(key).is_some() {
-                    state.history.amend(&mut state.project, key, |page| page.error = Some(message.clone()));
+                    let workspace = &mut state.workspace;
+                    workspace.history.amend(&mut workspace.project, key, |page| page.error = Some(message.clone()));
                 }
             }
         }
@@ -336,7 +327,7 @@ impl Window {
     }
 }
 
-impl super::state::State {
+impl Workspace {
     /// Opens a document that could not be opened anew: what was in the way may be gone.
     pub(crate) fn open_again(&mut self, id: DocumentId) {
         if let Some(document) = self.project.document_mut(id)
@@ -357,45 +348,4 @@ impl super::state::State {
             self.history.amend(&mut self.project, key, |page| page.error = None);
         }
     }
-}
-
-/// What is on the clipboard.
-fn pasted() -> Result<Found, arboard::Error> {
-    let mut clipboard = arboard::Clipboard::new()?;
-    if let Ok(files) = clipboard.get().file_list()
-        && !files.is_empty()
-    {
-        return Ok(self::files(&files));
-    }
-    if let Ok(image) = clipboard.get_image()
-        && let Some(bytes) = png(image.width, image.height, image.bytes.into_owned())
-    {
-        return Ok(Found::Picture(bytes));
-    }
-    let text = clipboard.get_text()?;
-    Ok(named_files(&text).unwrap_or_else(|| Found::Nothing(strings::NOTHING_TO_PASTE.to_owned())))
-}
-
-/// The files that a text names, a path or address in each line; none when a line is something else.
-fn named_files(text: &str) -> Option<Found> {
-    let path = |line: &str| PathForm { asked: Asked::Files, text: line.to_owned() }.path().filter(|path| path.exists());
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let paths: Vec<PathBuf> = lines.take(MOST_PASTED + 1).map(path).collect::<Option<_>>()?;
-    if paths.is_empty() || paths.len() > MOST_PASTED {
-        return None;
-    }
-    Some(files(&paths))
-}
-
-/// The files that paths name, those of folders among them.
-fn files(paths: &[PathBuf]) -> Found {
-    let (inputs, faults) = crate::inputs::expand(paths);
-    Found::Files(inputs.into_iter().map(|input| input.path).collect(), faults)
-}
-
-fn png(width: usize, height: usize, rgba: Vec<u8>) -> Option<Vec<u8>> {
-    let image = image::RgbaImage::from_raw(u32::try_from(width).ok()?, u32::try_from(height).ok()?, rgba)?;
-    let mut png = std::io::Cursor::new(Vec::new());
-    image.write_to(&mut png, image::ImageFormat::Png).ok()?;
-    Some(png.into_inner())
 }

@@ -16,10 +16,10 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use serde::{Deserialize, Serialize};
 
-use super::errand::Errand;
+use super::background_task::BackgroundTask;
+use super::notice::Notice;
 use super::project::{Document, DocumentId, Page, PageKey, Project};
 use super::stored::{self, Header, LARGEST_PAGE, MOST_DOCUMENTS, MOST_PAGES, StoredPath, StoredSource};
-use super::strings::project_file as words;
 use crate::output::{PendingFile, reason};
 
 /// The ending of project files.
@@ -98,14 +98,14 @@ pub(crate) fn start_save(
     target: PathBuf,
     replace: bool,
     waker: impl Fn() + Send + 'static,
-) -> Errand<PathBuf> {
+) -> BackgroundTask<PathBuf> {
     let project = project.clone();
-    Errand::start("save project", waker, move || save(&project, page, &target, replace).map(|()| target))
+    BackgroundTask::start("save project", waker, move || save(&project, page, &target, replace).map(|()| target))
 }
 
 /// Opens a project file on a thread.
-pub(crate) fn start_load(path: PathBuf, waker: impl Fn() + Send + 'static) -> Errand<Loaded> {
-    Errand::start("open project", waker, move || load(&path))
+pub(crate) fn start_load(path: PathBuf, waker: impl Fn() + Send + 'static) -> BackgroundTask<Loaded> {
+    BackgroundTask::start("open project", waker, move || load(&path))
 }
 
 /// The path with the ending of project files, unless it has it.
@@ -121,7 +121,7 @@ pub(crate) fn with_extension(path: PathBuf) -> PathBuf {
 
 fn save(project: &Project, page: Option<PageKey>, target: &Path, replace: bool) -> Result<(), String> {
     if project.documents.iter().any(|document| is_source(&document.source, target)) {
-        return Err(words::is_source(target));
+        return Err(Notice::IsSource { path: target.to_path_buf() }.into());
     }
     let target = std::path::absolute(target).unwrap_or_else(|_| target.to_path_buf());
     let written = PendingFile::create(&target, replace).and_then(|mut file| {
@@ -132,7 +132,7 @@ fn save(project: &Project, page: Option<PageKey>, target: &Path, replace: bool) 
         write(project, page, target.parent(), &mut body)?;
         body.finish()?.place()
     });
-    written.map_err(|error| words::unwritten(&target, &error))
+    written.map_err(|error| Notice::unwritten(target, &error).into())
 }
 
 fn write(project: &Project, page: Option<PageKey>, folder: Option<&Path>, body: &mut impl Write) -> io::Result<()> {
@@ -181,41 +181,43 @@ pub(crate) fn is_source(source: &Source, path: &Path) -> bool {
 }
 
 fn load(path: &Path) -> Result<Loaded, String> {
-    let cannot = |error: io::Error| words::unreadable(path, &reason(&error));
+    let damaged = || String::from(Notice::DamagedProject { path: path.to_path_buf() });
+    let cannot =
+        |error: io::Error| String::from(Notice::Unreadable { path: path.to_path_buf(), reason: reason(&error) });
     let file = File::open(path).map_err(cannot)?;
     let metadata = file.metadata().map_err(cannot)?;
     if !metadata.is_file() {
-        return Err(words::foreign(path));
+        return Err(Notice::NoProject { path: path.to_path_buf() }.into());
     }
     let mut file = BufReader::new(file);
     let mut title = Vec::new();
     (&mut file).take(LONGEST_TITLE).read_until(b'\n', &mut title).map_err(cannot)?;
     match serde_json::from_slice::<Title>(&title) {
-        Ok(title) if title.format != FORMAT => return Err(words::foreign(path)),
-        Ok(title) if title.version > VERSION => return Err(words::newer(path)),
+        Ok(title) if title.format != FORMAT => return Err(Notice::NoProject { path: path.to_path_buf() }.into()),
+        Ok(title) if title.version > VERSION => return Err(Notice::NewerProject { path: path.to_path_buf() }.into()),
         Ok(_) => {}
-        Err(_) => return Err(words::foreign(path)),
+        Err(_) => return Err(Notice::NoProject { path: path.to_path_buf() }.into()),
     }
     let most = LARGEST.saturating_add(metadata.len().saturating_mul(FOLDED));
     let mut lines = BufReader::new(ZlibDecoder::new(file).take(most));
     let mut reading = Loading { folder: path.parent().unwrap_or(Path::new("")), documents: Vec::new(), pages: 0 };
     loop {
         let mut line = Vec::new();
-        let read = (&mut lines).take(LARGEST_PAGE).read_until(b'\n', &mut line).map_err(|_| words::damaged(path))?;
+        let read = (&mut lines).take(LARGEST_PAGE).read_until(b'\n', &mut line).map_err(|_| damaged())?;
         if read == 0 {
-            return Err(words::damaged(path));
+            return Err(damaged());
         }
-        let line = serde_json::from_slice::<Line>(&line).map_err(|_| words::damaged(path))?;
+        let line = serde_json::from_slice::<Line>(&line).map_err(|_| damaged())?;
         if let Line::End { documents, page } = line {
             // The checksum comes after the last line.
-            let rest = io::copy(&mut lines.by_ref().take(1), &mut io::sink()).map_err(|_| words::damaged(path))?;
+            let rest = io::copy(&mut lines.by_ref().take(1), &mut io::sink()).map_err(|_| damaged())?;
             if rest > 0 || documents != reading.documents.len() {
-                return Err(words::damaged(path));
+                return Err(damaged());
             }
             return Ok(reading.finish(page, path));
         }
         if !reading.take(line) {
-            return Err(words::damaged(path));
+            return Err(damaged());
         }
     }
 }
