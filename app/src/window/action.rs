@@ -3,11 +3,11 @@
 use engine::region::{Label, Rect};
 
 use super::command::Command;
-use super::project::{DocumentId, PageKey, RegionId};
-use super::race::RaceAsk;
-use super::replay::ReplayAsk;
-use super::settings::{Panes, Settings};
 use super::state::{Camera, Modal, ReadingTab};
+use super::workspace::project::{DocumentId, PageKey, RegionId};
+use super::workspace::race::RaceAsk;
+use super::workspace::replay::ReplayAsk;
+use super::workspace::settings::{Panes, Settings};
 
 /// A wish for a change.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,11 +84,11 @@ pub(crate) enum Action {
     /// The message with this text was read.
     Dismiss(String),
     /// Show a file dialog.
-    Browse(super::dialogs::Asked),
+    Browse(super::workspace::path_form::Asked),
     /// A path was typed; it stands for the answer of such a dialog, but that a file is replaced was not agreed to.
-    Typed(super::dialogs::Asked, std::path::PathBuf),
+    Typed(super::workspace::path_form::Asked, std::path::PathBuf),
     /// Write the export that the form describes.
-    Export(super::export::ExportForm),
+    Export(super::workspace::export::ExportForm),
     /// Stop writing an export; see [`State::exports`](super::state::State::exports).
     CancelExport(usize),
     /// Replay controls.

@@ -15,15 +15,15 @@ use super::action::{Action, Actions};
 use super::command::Command;
 use super::devices::DeviceList;
 use super::dialogs::{Dialogs, DialogsKind};
-use super::errand::Errand;
 use super::librarian::Librarian;
-use super::project::{Document, DocumentId, DocumentState, PageKey};
-use super::project_file::Loaded;
-use super::race::RaceAsk;
-use super::session::Session;
-use super::settings::{Panes, Widths};
-use super::shelf::Searches;
-use super::state::{EngineState, State, Tone};
+use super::search::Searches;
+use super::state::{EngineState, State, Tone, Workspace};
+use super::workspace::background_task::BackgroundTask;
+use super::workspace::project::{Document, DocumentId, DocumentState, PageKey};
+use super::workspace::project_file::Loaded;
+use super::workspace::race::RaceAsk;
+use super::workspace::session::Session;
+use super::workspace::settings::{Panes, Widths};
 use super::{canvas, reading, rounds, shell, strings};
 use crate::reader::{Reader, Waker};
 
@@ -69,12 +69,12 @@ pub struct Window {
     pub(super) session: Session,
     pub(super) dialogs: Dialogs,
     /// A project file that is being read.
-    pub(super) loading: Option<Errand<Loaded>>,
+    pub(super) loading: Option<BackgroundTask<Loaded>>,
     /// One that is being written, and the history's revision in it.
-    pub(super) saving: Option<(Errand<PathBuf>, u64)>,
+    pub(super) saving: Option<(BackgroundTask<PathBuf>, u64)>,
     pub(super) searches: Searches,
     /// The devices that are being looked for.
-    pub(super) listing: Option<Errand<Vec<Choice>>>,
+    pub(super) listing: Option<BackgroundTask<Vec<Choice>>>,
     /// The document that is being opened; one at a time, so that the librarian stays free for pages.
     pub(super) opening: Option<DocumentId>,
     /// What the librarian was asked for last.
@@ -108,7 +108,7 @@ impl Window {
         }
         let (session, settings) = Session::open(options.data_folder.as_deref(), waker(&context));
         let mut window = Self {
-            state: State { settings, ..State::default() },
+            state: State { workspace: Workspace { settings, ..Workspace::default() }, ..State::default() },
             session,
             dialogs: Dialogs::new(options.dialogs.clone()),
             loading: None,
@@ -142,12 +142,13 @@ impl Window {
             return;
         }
         let settings = &self.state.settings;
+        let pdf = settings.pdf();
         let options = EngineOptions {
             checkpoint: settings.checkpoint_source(),
             device: settings.device,
             threads: settings.threads,
-            pdfium_dir: None,
-            pdf_renderer: Default::default(),
+            pdfium_dir: pdf.pdfium_dir,
+            pdf_renderer: pdf.renderer,
             weights: settings.weights,
         };
         let (sender, receiver) = sync_channel(1);

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod care;
+mod files;
+mod run;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,24 +16,26 @@ use engine::document::Turn;
 use engine::event::{Event, Outcome};
 use engine::page::{PageResult, Status};
 use engine::region::{Label, Rect, Region};
-use engine::worker::{EngineInfo, Job, Pages, Source};
+use engine::worker::{EngineInfo, EngineOptions, Job, Pages, Source};
 
 use super::action::Action;
 use super::app::{Backend, Started, Window, WindowOptions};
 use super::command::Command;
 use super::librarian::testing;
-use super::project::{PageKey, RegionId};
 use super::state::{EngineState, Tool};
+use super::workspace::project::{PageKey, RegionId};
 use crate::reader::{Next, Reader, Running, Waker};
 
 /// What the tests and the reader share.
 #[derive(Default)]
-struct Desk {
+struct ScriptedEngine {
     /// Jobs that came in.
     jobs: Mutex<Vec<Job>>,
     /// Events to be handed out, oldest first.
     events: Mutex<std::collections::VecDeque<Event>>,
     starts: AtomicUsize,
+    /// What the engines were started with.
+    options: Mutex<Vec<EngineOptions>>,
     cancels: AtomicUsize,
     /// Why the next engines do not start.
     faults: Mutex<Vec<String>>,
@@ -39,7 +43,7 @@ struct Desk {
     gone: AtomicBool,
 }
 
-impl Desk {
+impl ScriptedEngine {
     fn say(&self, events: impl IntoIterator<Item = Event>) {
         self.events.lock().unwrap().extend(events);
     }
@@ -54,17 +58,17 @@ impl Desk {
     }
 }
 
-struct DeskReader(Arc<Desk>);
-struct DeskJob(Arc<Desk>);
+struct ScriptedReader(Arc<ScriptedEngine>);
+struct ScriptedJob(Arc<ScriptedEngine>);
 
-impl Reader for DeskReader {
+impl Reader for ScriptedReader {
     fn start(&self, job: Job, _: Waker) -> Result<Box<dyn Running>, String> {
         self.0.jobs.lock().unwrap().push(job);
-        Ok(Box::new(DeskJob(Arc::clone(&self.0))))
+        Ok(Box::new(ScriptedJob(Arc::clone(&self.0))))
     }
 }
 
-impl Running for DeskJob {
+impl Running for ScriptedJob {
     fn next(&mut self, _: Duration) -> Next {
         if self.0.gone.load(Ordering::Relaxed) {
             return Next::Gone;
@@ -79,34 +83,35 @@ impl Running for DeskJob {
 
 struct Test {
     window: Harness<'static, Window>,
-    desk: Arc<Desk>,
+    engine: Arc<ScriptedEngine>,
 }
 
 impl Test {
     /// A window with a PDF of so many pages, its first page drawn.
     fn with_pages(count: usize) -> Self {
-        let desk = Arc::new(Desk::default());
-        let shared = Arc::clone(&desk);
-        let backend: Backend = Arc::new(move |_| {
+        let engine = Arc::new(ScriptedEngine::default());
+        let shared = Arc::clone(&engine);
+        let backend: Backend = Arc::new(move |options| {
+            shared.options.lock().unwrap().push(options);
             shared.starts.fetch_add(1, Ordering::Relaxed);
             if let Some(fault) = shared.faults.lock().unwrap().pop() {
                 return Err(fault);
             }
             let info = EngineInfo {
-                checkpoint: "desk".to_owned(),
+                checkpoint: "engine".to_owned(),
                 device: engine::device::Device::Cpu,
                 fallback: None,
                 kernel: "none",
                 threads: 1,
                 only_ar: None,
             };
-            Ok(Started { reader: Box::new(DeskReader(Arc::clone(&shared))), info })
+            Ok(Started { reader: Box::new(ScriptedReader(Arc::clone(&shared))), info })
         });
         let options = WindowOptions::new(Vec::new(), backend);
         let window = Harness::builder()
             .with_size([1200.0, 800.0])
             .build_eframe(|creation| Window::new(creation, options).unwrap());
-        let mut test = Self { window, desk };
+        let mut test = Self { window, engine };
         let id = test
             .state()
             .project
@@ -150,10 +155,10 @@ impl Test {
 
     fn recognize(&mut self) {
         self.act(Action::Do(Command::Recognize));
-        let jobs = self.desk.jobs.lock().unwrap().len();
-        let desk = Arc::clone(&self.desk);
+        let jobs = self.engine.jobs.lock().unwrap().len();
+        let engine = Arc::clone(&self.engine);
         if jobs == 0 {
-            self.until(move |_| !desk.jobs.lock().unwrap().is_empty());
+            self.until(move |_| !engine.jobs.lock().unwrap().is_empty());
         }
     }
 
@@ -185,10 +190,10 @@ fn page_finished(index: usize) -> Event {
 fn nothing_of_the_model_is_loaded_before_it_is_needed() {
     let mut test = Test::with_pages(1);
     test.frames(20);
-    assert_eq!(test.desk.starts.load(Ordering::Relaxed), 0);
+    assert_eq!(test.engine.starts.load(Ordering::Relaxed), 0);
     assert!(matches!(test.state().engine, EngineState::Asleep));
     test.recognize();
-    assert_eq!(test.desk.starts.load(Ordering::Relaxed), 1);
+    assert_eq!(test.engine.starts.load(Ordering::Relaxed), 1);
 }
 
 #[test]
@@ -196,12 +201,12 @@ fn what_was_cancelled_is_read_next_and_what_was_finished_stays() {
     let mut test = Test::with_pages(1);
     let ids = test.draw_three();
     test.recognize();
-    assert_eq!(test.desk.regions(0).len(), 3);
-    test.desk.say([started(0), finished(0, 1, Status::Done, "second")]);
+    assert_eq!(test.engine.regions(0).len(), 3);
+    test.engine.say([started(0), finished(0, 1, Status::Done, "second")]);
     test.frames(3);
     test.act(Action::CancelRun);
-    assert_eq!(test.desk.cancels.load(Ordering::Relaxed), 1);
-    test.desk.say([
+    assert_eq!(test.engine.cancels.load(Ordering::Relaxed), 1);
+    test.engine.say([
         finished(0, 0, Status::Cancelled, "fir"),
         finished(0, 2, Status::Cancelled, ""),
         page_finished(0),
@@ -213,8 +218,8 @@ fn what_was_cancelled_is_read_next_and_what_was_finished_stays() {
     // A cancelled region is not finished.
     test.recognize();
     test.frames(2);
-    assert_eq!(test.desk.regions(1), [Rect::new(50, 20, 400, 70), Rect::new(50, 160, 400, 210)]);
-    test.desk.say([
+    assert_eq!(test.engine.regions(1), [Rect::new(50, 20, 400, 70), Rect::new(50, 160, 400, 210)]);
+    test.engine.say([
         started(0),
         finished(0, 0, Status::Done, "first"),
         finished(0, 1, Status::Done, "third"),
@@ -226,8 +231,8 @@ fn what_was_cancelled_is_read_next_and_what_was_finished_stays() {
     // All are read: now all are read again. A cancel takes nothing away.
     test.recognize();
     test.frames(2);
-    assert_eq!(test.desk.regions(2).len(), 3);
-    test.desk.say([
+    assert_eq!(test.engine.regions(2).len(), 3);
+    test.engine.say([
         started(0),
         finished(0, 0, Status::Cancelled, "f"),
         Event::Finished { outcome: Outcome::Cancelled },
@@ -245,26 +250,23 @@ fn what_was_cancelled_is_read_next_and_what_was_finished_stays() {
 }
 
 #[test]
-fn answers_find_their_region_whatever_was_done_to_the_page_meanwhile() {
+fn answers_come_to_pages_that_are_being_read_only() {
     let mut test = Test::with_pages(1);
     let ids = test.draw_three();
     test.recognize();
-    test.desk.say([started(0)]);
+    test.engine.say([started(0)]);
+    test.frames(3);
+    test.engine.say([finished(0, 0, Status::Done, "first"), page_finished(0)]);
     test.frames(3);
     test.act(Action::Reorder { region: ids[2], to: 0 });
     test.act(Action::Select(vec![ids[1]]));
     test.act(Action::Do(Command::Delete));
-    test.desk.say([
-        finished(0, 0, Status::Done, "first"),
-        finished(0, 1, Status::Done, "deleted"),
-        finished(0, 2, Status::Done, "third"),
-        page_finished(0),
-        Event::Finished { outcome: Outcome::Completed },
-    ]);
+    // A page that is done gets nothing more.
+    test.engine.say([finished(0, 2, Status::Done, "late"), Event::Finished { outcome: Outcome::Completed }]);
     test.frames(5);
     let page = test.state().page().unwrap().clone();
     let texts: Vec<_> = page.regions.iter().map(|region| (region.id, region.text())).collect();
-    assert_eq!(texts, [(ids[2], "third"), (ids[0], "first")]);
+    assert_eq!(texts, [(ids[2], ""), (ids[0], "first")]);
 }
 
 #[test]
@@ -273,7 +275,7 @@ fn a_turned_page_is_read_as_it_is_seen() {
     test.draw_three();
     test.act(Action::Do(Command::RotateRight));
     test.recognize();
-    let Pages::Ordered(orders) = test.desk.job(0).pages else { panic!("pages are given one by one") };
+    let Pages::Ordered(orders) = test.engine.job(0).pages else { panic!("pages are given one by one") };
     assert_eq!((orders[0].turn, orders[0].dpi), (Turn::Right, 200.0));
     // The page has 556 x 278 pixels: what was 20 below the top is 20 from the right edge now.
     let size = test.state().page().unwrap().size.unwrap();
@@ -290,7 +292,7 @@ fn a_resolution_once_drawn_on_is_kept() {
     test.act(Action::Settings(Box::new(settings)));
     test.act(Action::Do(Command::RecognizeDocument));
     test.until(|window| window.state.run.is_some());
-    let Pages::Ordered(orders) = test.desk.job(0).pages else { panic!("pages are given one by one") };
+    let Pages::Ordered(orders) = test.engine.job(0).pages else { panic!("pages are given one by one") };
     assert_eq!(orders.iter().map(|order| order.dpi).collect::<Vec<_>>(), [200.0, 300.0]);
     assert_eq!(orders.iter().map(|order| order.regions.is_some()).collect::<Vec<_>>(), [true, false]);
 }
@@ -300,7 +302,7 @@ fn one_bad_page_stops_no_other_and_says_so() {
     let mut test = Test::with_pages(3);
     test.act(Action::Do(Command::RecognizeDocument));
     test.until(|window| window.state.run.is_some());
-    test.desk.say([
+    test.engine.say([
         started(0),
         page_finished(0),
         Event::PageFailed { page: 1, message: "the page is damaged".to_owned() },
@@ -323,12 +325,12 @@ fn a_person_who_turns_pages_is_left_where_they_are() {
     let mut test = Test::with_pages(3);
     test.act(Action::Do(Command::RecognizeDocument));
     test.until(|window| window.state.run.is_some());
-    test.desk.say([started(0)]);
+    test.engine.say([started(0)]);
     test.frames(3);
     test.act(Action::Do(Command::LastPage));
     test.act(Action::Do(Command::FirstPage));
     test.act(Action::Do(Command::LastPage));
-    test.desk.say([page_finished(0), started(1), page_finished(1)]);
+    test.engine.say([page_finished(0), started(1), page_finished(1)]);
     test.frames(5);
     assert_eq!(test.state().view.page.unwrap().page, 2);
 }
@@ -337,20 +339,20 @@ fn a_person_who_turns_pages_is_left_where_they_are() {
 fn escape_leaves_the_innermost_thing_first() {
     let mut test = Test::with_pages(1);
     let ids = test.draw_three();
+    test.act(Action::Do(Command::DrawRegion));
     test.recognize();
-    test.desk.say([started(0)]);
+    test.engine.say([started(0)]);
     test.frames(2);
     test.act(Action::Select(vec![ids[0]]));
-    test.act(Action::Do(Command::DrawRegion));
     test.act(Action::Do(Command::Shortcuts));
     test.act(Action::Do(Command::Cancel));
     assert!(test.state().modal.is_none() && test.state().view.tool == Tool::Draw);
     test.act(Action::Do(Command::Cancel));
     assert_eq!(test.state().view.tool, Tool::Select);
-    assert_eq!(test.desk.cancels.load(Ordering::Relaxed), 0);
+    assert_eq!(test.engine.cancels.load(Ordering::Relaxed), 0);
     test.act(Action::Do(Command::Cancel));
-    assert_eq!(test.desk.cancels.load(Ordering::Relaxed), 1);
-    test.desk.say([Event::Finished { outcome: Outcome::Cancelled }]);
+    assert_eq!(test.engine.cancels.load(Ordering::Relaxed), 1);
+    test.engine.say([Event::Finished { outcome: Outcome::Cancelled }]);
     test.frames(3);
     test.act(Action::Do(Command::Cancel));
     assert!(test.state().view.selection.is_empty());
@@ -361,17 +363,17 @@ fn escape_leaves_the_innermost_thing_first() {
 fn quick_paging_and_closing_in_mid_decode_break_nothing() {
     let mut test = Test::with_pages(60);
     test.recognize();
-    test.desk.say([started(0)]);
+    test.engine.say([started(0)]);
     for page in 0..50 {
         let document = test.state().project.documents[0].id;
         test.act(Action::Go(PageKey { document, page: page * 7 % 60 }));
     }
-    test.desk.say([finished(0, 0, Status::Done, "read")]);
+    test.engine.say([finished(0, 0, Status::Done, "read")]);
     test.frames(2);
     let id = test.state().project.documents[0].id;
     test.window.state_mut().close(id);
     test.frames(1);
-    test.desk.say([
+    test.engine.say([
         finished(0, 1, Status::Done, "too late"),
         page_finished(0),
         Event::Finished { outcome: Outcome::Cancelled },

@@ -9,15 +9,15 @@ use super::app::Window;
 use super::canvas::camera::{Zoom, zoomed};
 use super::clipboard;
 use super::command::Command;
-use super::dialogs::Asked;
-use super::history::History;
 use super::librarian::Want;
-use super::project::{PageKey, Project, RegionId};
-use super::race::RaceAsk;
-use super::replay::{Replay, ReplayAsk};
-use super::run::Scope;
-use super::settings::Settings;
-use super::state::{Confirm, Fit, Modal, ReadingTab, State, Tone, Tool};
+use super::state::{Confirm, Fit, Modal, ReadingTab, State, Tone, Tool, Workspace};
+use super::workspace::history::{Held, History};
+use super::workspace::path_form::Asked;
+use super::workspace::project::{PageKey, Project, RegionId};
+use super::workspace::race::RaceAsk;
+use super::workspace::replay::{Replay, ReplayAsk};
+use super::workspace::run::Scope;
+use super::workspace::settings::Settings;
 
 impl Window {
     /// Makes a change that was asked for.
@@ -30,6 +30,8 @@ impl Window {
             Action::Do(command) => {
                 if command.enabled(state) {
                     self.command(command);
+                } else if let Some(sentence) = command.refusal(state) {
+                    state.tell(Tone::Warning, sentence);
                 }
             }
             Action::OpenPaths(paths) => self.open_paths(paths),
@@ -40,7 +42,7 @@ impl Window {
             Action::Unlock(document, password) => {
                 if let Some(document) = state.project.document_mut(document) {
                     document.password = Some(password);
-                    document.state = super::project::DocumentState::Opening;
+                    document.state = super::workspace::project::DocumentState::Opening;
                 }
                 state.modal = None;
             }
@@ -131,8 +133,8 @@ impl Window {
             OpenSample => self.open_sample(),
             CloseDocument => {
                 if let Some(document) = state.document() {
-                    let (id, read) = (document.id, document.has_results());
-                    match read {
+                    let id = document.id;
+                    match state.has_work(id) {
                         true => state.modal = Some(Modal::Confirm(Confirm::CloseDocument(id))),
                         false => self.close(id),
                     }
@@ -140,8 +142,8 @@ impl Window {
             }
             Quit => self.context.send_viewport_cmd(ViewportCommand::Close),
 
-            Undo => self.travel(History::undo_name, History::undo),
-            Redo => self.travel(History::redo_name, History::redo),
+            Undo => self.travel(History::undo),
+            Redo => self.travel(History::redo),
             SelectAll => {
                 let ids = state.page().map(|page| page.regions.iter().map(|region| region.id).collect());
                 state.view.selection = ids.unwrap_or_default();
@@ -181,7 +183,7 @@ impl Window {
             }
             DetectDocument => {
                 let keys: Vec<PageKey> = state.document().map_or(Vec::new(), |document| {
-                    let bare = |page: &std::sync::Arc<super::project::Page>| page.regions.is_empty();
+                    let bare = |page: &std::sync::Arc<super::workspace::project::Page>| page.regions.is_empty();
                     let pages = document.pages.iter().enumerate().filter(|(_, page)| bare(page));
                     pages.map(|(page, _)| PageKey { document: document.id, page }).collect()
                 });
@@ -292,7 +294,7 @@ impl Window {
             return; // it was closed in the same moment
         }
         if let Some(run) = &mut self.state.run {
-            run.follow = run.page == Some(key);
+            run.follow = run.page_progress(key).is_some();
         }
         self.state.go(key);
     }
@@ -305,21 +307,17 @@ impl Window {
 
     fn rotate(&mut self, turn: Turn) {
         let Some(key) = self.state.view.page else { return };
-        if self.state.run.as_ref().is_some_and(|run| run.concerns(key)) {
-            self.state.tell(Tone::Warning, super::strings::TURN_LATER);
-            return;
+        if self.state.rotate(turn) {
+            self.state.sheets.forget(|other| other == key);
         }
-        self.state.rotate(turn);
-        self.state.sheets.forget(|other| other == key);
     }
 
     fn detect(&mut self, keys: &[PageKey]) {
         let state = &mut self.state;
         state.detect_merge = state.history.revision() | 1 << 62;
-        let concerned = |key: &PageKey| state.run.as_ref().is_some_and(|run| run.concerns(*key));
-        let (later, now): (Vec<PageKey>, Vec<PageKey>) = keys.iter().partition(|key| concerned(key));
-        if !later.is_empty() {
-            state.tell(Tone::Warning, super::strings::DETECT_LATER);
+        let (later, now): (Vec<PageKey>, Vec<PageKey>) = keys.iter().partition(|key| state.lock(**key).is_some());
+        if let Some(key) = later.first() {
+            state.refuses(*key);
         }
         now.into_iter().for_each(|key| self.want_detection(key));
     }
@@ -327,26 +325,23 @@ impl Window {
     /// Asks for a page's regions as the page lies now.
     pub(super) fn want_detection(&self, key: PageKey) {
         if let Some(page) = self.state.project.page(key) {
-            let dpi = page.resolution(self.state.settings.dpi) as f32;
+            let dpi = self.state.resolution(key) as f32;
             self.librarian.want(Want::Detect { key, turn: page.turn, dpi });
         }
     }
 
     /// Undoes or redoes, and shows where.
-    fn travel(
-        &mut self,
-        name: impl Fn(&History) -> Option<&'static str>,
-        travel: impl Fn(&mut History, &mut Project) -> Vec<PageKey>,
-    ) {
+    fn travel(&mut self, travel: impl Fn(&mut History, &mut Project) -> Result<Vec<PageKey>, Held>) {
         let state = &mut self.state;
-        if state.run.is_some() && name(&state.history) == Some(super::strings::change::ROTATE) {
-            state.tell(Tone::Warning, super::strings::TURN_LATER);
-            return;
-        }
         let replayed = state.replayed();
-        let touched = travel(&mut state.history, &mut state.project);
-        state.close_stale_replay(replayed);
-        self.show_touched(&touched);
+        let Workspace { history, project, .. } = &mut state.workspace;
+        match travel(history, project) {
+            Ok(touched) => {
+                state.close_stale_replay(replayed);
+                self.show_touched(&touched);
+            }
+            Err(Held) => state.tell(Tone::Warning, super::workspace::notice::Notice::UndoLocked),
+        }
     }
 
     /// Shows a page that undo or redo changed.
@@ -373,7 +368,7 @@ impl Window {
     pub(super) fn change_settings(&mut self, settings: Settings) {
         let settings = settings.sane();
         let before = std::mem::replace(&mut self.state.settings, settings);
-        let after = &self.state.settings;
+        let after = &self.state.workspace.settings;
         if before.checkpoint != after.checkpoint {
             self.state.devices.size_up(after);
         }
@@ -381,6 +376,9 @@ impl Window {
             self.state.cancel_run();
             self.race(RaceAsk::Close);
             self.drop_engine();
+        }
+        if before.pdf() != self.state.settings.pdf() {
+            self.draw_anew();
         }
         if before.dpi != self.state.settings.dpi {
             self.state.forgive_pages();
@@ -396,7 +394,7 @@ impl Window {
 
     /// Puts theme and text size into force.
     pub(super) fn dress(&self) {
-        use super::settings::Theme;
+        use super::workspace::settings::Theme;
         let settings = &self.state.settings;
         self.context.set_theme(match settings.theme {
             Theme::System => egui::ThemePreference::System,
@@ -415,10 +413,10 @@ impl Window {
     }
 }
 
-impl State {
+impl Workspace {
     /// The first page that is open, or the last.
     fn end_page(&self, last: bool) -> Option<PageKey> {
-        let with_pages = |document: &&super::project::Document| !document.pages.is_empty();
+        let with_pages = |document: &&super::workspace::project::Document| !document.pages.is_empty();
         let mut documents = self.project.documents.iter();
         let document = if last { documents.rfind(with_pages) } else { documents.find(with_pages) }?;
         let page = if last { document.pages.len().saturating_sub(1) } else { 0 };
@@ -449,6 +447,9 @@ impl State {
     }
 
     fn begin_edit(&mut self, id: RegionId) {
+        if self.refuses_text(id) {
+            return;
+        }
         let Some(region) = self.page().and_then(|page| page.region(id)) else { return };
         let text = region.text().to_owned();
         self.view.select(Some(id));

@@ -10,8 +10,8 @@ use engine::assemble::Table;
 use engine::export::{DocumentResult, ExportOptions, PageOutcome, markdown};
 use engine::region::Role;
 
-use super::project::{Document, Page, PageRegion, RegionId};
-use super::result::{document_result, page_result};
+use super::workspace::project::{Document, Page, PageRegion, RegionId};
+use super::workspace::result::{document_result, page_result};
 
 /// Copies that may wait for a clipboard that does not answer.
 const WAITING: usize = 4;

@@ -2,7 +2,8 @@
 
 use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 
-use super::state::State;
+use super::workspace::notice::Notice;
+use super::workspace::state::{Tool, Workspace};
 
 /// Declares the commands once: the enum, its groups, and which belongs where.
 macro_rules! commands {
@@ -57,18 +58,6 @@ const CTRL: Modifiers = Modifiers::COMMAND;
 const CTRL_SHIFT: Modifiers = Modifiers { alt: false, ctrl: false, shift: true, mac_cmd: false, command: true };
 
 impl Command {
-    /// Its name on a menu or button; also its accessible name.
-    pub(crate) fn label(self) -> &'static str {
-        use super::strings::command as s;
-        s::label(self)
-    }
-
-    /// One sentence more.
-    pub(crate) fn tooltip(self) -> &'static str {
-        use super::strings::command as s;
-        s::tooltip(self)
-    }
-
     /// The keys that ask for it, the one to show first.
     pub(crate) fn shortcuts(self) -> &'static [KeyboardShortcut] {
         use Command::*;
@@ -161,30 +150,56 @@ impl Command {
     }
 
     /// Whether it can be done now.
-    pub(crate) fn enabled(self, state: &State) -> bool {
+    pub(crate) fn enabled(self, state: &Workspace) -> bool {
+        self.applies(state) && self.obstacle(state).is_none()
+    }
+
+    /// Why it cannot be done just now, where it could be but for a run: one sentence.
+    pub(crate) fn refusal(self, state: &Workspace) -> Option<Notice> {
+        self.obstacle(state).filter(|_| self.applies(state))
+    }
+
+    /// What of a run is in the way.
+    fn obstacle(self, state: &Workspace) -> Option<Notice> {
+        use Command::*;
+        let is_in_the_way = match self {
+            Undo => state.history.is_undo_held(),
+            Redo => state.history.is_redo_held(),
+            DrawRegion if state.view.tool == Tool::Draw => false,
+            RotateLeft | RotateRight | Detect | DrawRegion | Delete | MoveEarlier | MoveLater => state.is_page_locked(),
+            EditText | RevertText => state.view.focus.is_some_and(|id| state.is_awaited(id)),
+            Recognize | RecognizePage | RecognizeDocument | RecognizeAgain | Race => state.is_busy(),
+            _ => false,
+        };
+        is_in_the_way.then_some(match self {
+            Undo | Redo => Notice::UndoLocked,
+            EditText | RevertText => Notice::RegionLocked,
+            Recognize | RecognizePage | RecognizeDocument | RecognizeAgain | Race => Notice::Busy,
+            _ => Notice::PageLocked,
+        })
+    }
+
+    /// Whether there is something to do it to.
+    fn applies(self, state: &Workspace) -> bool {
         use Command::*;
         let page = state.page();
         let selected = !state.view.selection.is_empty();
         let has_pages = || state.document().is_some_and(|document| !document.pages.is_empty());
-        let read = |region: &super::project::PageRegion| region.read.is_some() || region.edit.is_some();
+        let read = |region: &super::workspace::project::PageRegion| region.read.is_some() || region.edit.is_some();
         match self {
-            Undo => state.history.undo_name().is_some(),
-            Redo => state.history.redo_name().is_some(),
+            Undo => state.history.undo_operation().is_some() || state.history.is_undo_held(),
+            Redo => state.history.redo_operation().is_some(),
             SaveProject | SaveProjectAs | Export => !state.project.documents.is_empty(),
             CloseDocument => state.document().is_some(),
             PreviousPage | FirstPage => state.neighbour(false).is_some(),
             NextPage | LastPage => state.neighbour(true).is_some(),
-            RecognizeDocument => has_pages() && !state.is_busy(),
-            DetectDocument => has_pages(),
-            CopyDocument => state.document().is_some_and(super::project::Document::has_results),
-            RotateLeft | RotateRight | Detect | DrawRegion | FitPage | FitWidth | ZoomIn | ZoomOut | ActualSize => {
-                page.is_some()
-            }
-            Recognize | RecognizePage => page.is_some() && !state.is_busy(),
+            RecognizeDocument | DetectDocument => has_pages(),
+            CopyDocument => state.document().is_some_and(super::workspace::project::Document::has_results),
+            RotateLeft | RotateRight | Detect | DrawRegion | FitPage | FitWidth | ZoomIn | ZoomOut | ActualSize
+            | Recognize | RecognizePage => page.is_some(),
             CopyPage => page.is_some_and(|page| page.regions.iter().any(|region| read(region))),
             SelectAll | NextRegion | PreviousRegion => page.is_some_and(|page| !page.regions.is_empty()),
-            Delete | MoveEarlier | MoveLater => selected,
-            RecognizeAgain => selected && !state.is_busy(),
+            Delete | MoveEarlier | MoveLater | RecognizeAgain => selected,
             CopyRegions => state.selected().any(|region| read(region)),
             CopyTable => state
                 .selected()
@@ -192,7 +207,7 @@ impl Command {
             EditText => state.focused().is_some_and(|region| read(region)),
             RevertText => state.focused().is_some_and(|region| region.edit.is_some()),
             Cancel => true, // Esc always has something to leave
-            Race => state.focused().is_some() && !state.is_busy(),
+            Race => state.focused().is_some(),
             PlayRounds => state.focused().is_some_and(|region| region.read.is_some()),
             _ => true,
         }

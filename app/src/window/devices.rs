@@ -5,10 +5,8 @@ use std::sync::Arc;
 use engine::checkpoint::ModelConfig;
 use engine::device::{Choice, Device};
 
-use super::app::Window;
-use super::errand::Errand;
-use super::settings::Settings;
-use super::state::Tone;
+use super::strings::settings as words;
+use super::workspace::settings::Settings;
 use crate::devices::room;
 
 /// Lists what the model can run on. Asking the driver takes a moment, so it is asked once, on a thread of its own.
@@ -27,7 +25,7 @@ impl Devices {
     /// What the chosen checkpoint takes of a card, in words; `None` for what is no card of use.
     pub(crate) fn room(&self, device: Device, settings: &Settings) -> Option<String> {
         let card = self.choices.iter().find(|choice| choice.device == device && choice.reason.is_none())?;
-        Some(room(&settings.checkpoint_name(), self.sizes.as_ref()?, card.memory?))
+        Some(room(&checkpoint_name(settings), self.sizes.as_ref()?, card.memory?))
     }
 
     /// Reads the sizes of the chosen checkpoint: a small file, when the settings open and when another is chosen.
@@ -36,24 +34,8 @@ impl Devices {
     }
 }
 
-impl Window {
-    /// Asks for what the settings are going to show.
-    pub(super) fn list_devices(&mut self) {
-        self.state.devices.size_up(&self.state.settings);
-        if self.state.devices.choices.is_empty() && self.listing.is_none() {
-            let list = Arc::clone(&self.options.devices);
-            self.listing = Some(Errand::start("devices", self.waker(), move || Ok(list())));
-        }
-    }
-
-    /// Takes in the devices when they were found.
-    pub(super) fn hear_devices(&mut self) {
-        if let Some(found) = self.listing.as_ref().and_then(Errand::done) {
-            self.listing = None;
-            match found {
-                Ok(choices) => self.state.devices.choices = choices,
-                Err(message) => self.state.tell(Tone::Error, message),
-            }
-        }
-    }
+/// What the checkpoint is called before it is loaded.
+fn checkpoint_name(settings: &Settings) -> String {
+    let Some(folder) = &settings.checkpoint else { return words::NANO.to_owned() };
+    folder.file_name().map_or_else(|| words::THIS_CHECKPOINT.to_owned(), |name| name.to_string_lossy().into_owned())
 }

@@ -5,15 +5,17 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::app::Window;
-use super::dialogs::{Answer, Asked, PathForm};
-use super::export::{self, ExportForm, Exported};
-use super::history::History;
+use super::dialogs::Answer;
 use super::librarian::Want;
-use super::project::{PageKey, Project, RegionId};
-use super::project_file::{self, Loaded};
-use super::race::RaceAsk;
 use super::state::{Confirm, Modal, Tone, View};
 use super::strings;
+use super::workspace::export::{self, ExportForm, Exported};
+use super::workspace::history::History;
+use super::workspace::path_form::{Asked, PathForm};
+use super::workspace::project::{PageKey, Project, RegionId};
+use super::workspace::project_file::{self, Loaded};
+use super::workspace::race::RaceAsk;
+use super::workspace::settings::Settings;
 
 impl Window {
     /// Shows a file dialog.
@@ -21,7 +23,7 @@ impl Window {
         let waker = self.waker();
         match asked {
             Asked::Files => self.dialogs.open_files(waker),
-            Asked::Folder | Asked::Checkpoint => self.dialogs.open_folder(asked, waker),
+            Asked::Folder | Asked::Checkpoint | Asked::Pdfium => self.dialogs.open_folder(asked, waker),
             Asked::Project => self.dialogs.open_project(waker),
             Asked::SaveProject => {
                 let proposed = self.proposed_project();
@@ -58,15 +60,14 @@ impl Window {
             Some(Answer::Unavailable(_)) => self.state.tell(Tone::Warning, strings::NO_DIALOG_EXPORT),
             Some(Answer::Cancelled(_)) | None => {}
         }
-        if let Some(loaded) = self.loading.as_ref().and_then(super::errand::Errand::done) {
+        if let Some(loaded) = self.loading.as_ref().and_then(super::workspace::background_task::BackgroundTask::done) {
             self.loading = None;
             match loaded {
                 Ok(loaded) => self.take_project(loaded),
                 Err(message) => self.state.tell(Tone::Error, message),
             }
         }
-        if let Some((saved, revision)) =
-            self.saving.as_ref().and_then(|(errand, at)| errand.done().map(|done| (done, *at)))
+        if let Some((saved, revision)) = self.saving.as_ref().and_then(|(task, at)| task.done().map(|done| (done, *at)))
         {
             self.saving = None;
             match saved {
@@ -113,8 +114,11 @@ impl Window {
                 }
             }
             Asked::Checkpoint => {
-                let mut settings = self.state.settings.clone();
-                settings.checkpoint = Some(first);
+                let settings = Settings { checkpoint: Some(first), ..self.state.settings.clone() };
+                self.change_settings(settings);
+            }
+            Asked::Pdfium => {
+                let settings = Settings { pdfium: Some(first), ..self.state.settings.clone() };
                 self.change_settings(settings);
             }
         }
@@ -123,8 +127,8 @@ impl Window {
     /// Opens a project file; asks first when work would be lost.
     pub(super) fn ask_open_project(&mut self, path: PathBuf) {
         self.state.finish_edit();
-        let results = self.state.project.documents.iter().any(super::project::Document::has_results);
-        if results && self.state.history.revision() != self.state.saved_revision {
+        let unsaved = self.state.history.revision() != self.state.saved_revision;
+        if unsaved && self.state.project.documents.iter().any(|document| self.state.has_work(document.id)) {
             self.state.modal = Some(Modal::Confirm(Confirm::OpenProject(path)));
         } else {
             self.open_project(path);
@@ -179,8 +183,8 @@ impl Window {
         let replace = replace && target == path;
         let revision = self.state.history.revision();
         let (state, waker) = (&self.state, self.waker());
-        let errand = project_file::start_save(&state.project, state.view.page, target, replace, waker);
-        self.saving = Some((errand, revision));
+        let task = project_file::start_save(&state.project, state.view.page, target, replace, waker);
+        self.saving = Some((task, revision));
     }
 
     /// Asks what to export and how.
@@ -196,7 +200,7 @@ impl Window {
         self.state.modal = None;
         let context = self.context.clone();
         let Some(document) = self.state.project.document(form.document) else { return };
-        let exporting = export::start(form, document, self.state.settings.dpi, move || context.request_repaint());
+        let exporting = export::start(form, document, &self.state.settings, move || context.request_repaint());
         self.state.exports.push(exporting);
     }
 

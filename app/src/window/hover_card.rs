@@ -4,8 +4,8 @@ use eframe::egui::{RichText, Stroke, TextFormat, TextStyle, Ui, text::LayoutJob}
 use engine::decode::Origin;
 
 use super::colours;
-use super::log::{LiveText, RequestLog, RoundCounts};
 use super::strings::hover_card as words;
+use super::workspace::log::{RequestLog, RequestText, RoundCounts};
 
 /// Longest refused draft that is shown, characters.
 const LONGEST: usize = 120;
@@ -23,7 +23,7 @@ pub(crate) struct Card {
 
 impl Card {
     /// The card of a committed character, counted from 0 in the request's text; none beyond its end.
-    pub(crate) fn of(log: &RequestLog, text: &LiveText, character: usize) -> Option<Self> {
+    pub(crate) fn of(log: &RequestLog, text: &RequestText, character: usize) -> Option<Self> {
         let mut left = character;
         let run = text.runs.iter().find(|run| {
             let length = run.text.chars().count();
@@ -99,7 +99,7 @@ fn shortened(text: &str) -> String {
 #[expect(clippy::unwrap_used, reason = "a panic is a failed test")]
 mod tests {
     use super::*;
-    use crate::window::log::{Step, What};
+    use crate::window::workspace::log::{Step, What};
     use engine::event::Piece;
 
     fn committed(round: u32, [drafted, accepted, tokens, forwards]: [u32; 4], pieces: &[(&str, Origin)]) -> Step {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     /// "Ä" from the prompt, "pfel" drafted as "pfxx", then "kuchen" accepted in full.
-    fn log() -> (RequestLog, LiveText) {
+    fn log() -> (RequestLog, RequestText) {
         let draft = |round, text: &str| Step { at_ms: 0.0, what: What::Drafted { round, text: text.to_owned() } };
         let steps = vec![
             committed(0, [0, 0, 1, 0], &[("Ä", Origin::Causal)]),
@@ -117,7 +117,7 @@ mod tests {
             draft(2, "kuche"),
             committed(2, [3, 3, 5, 2], &[("k", Origin::Causal), ("uche", Origin::Accepted), ("n", Origin::Bonus)]),
         ];
-        let text = LiveText::after(&steps);
+        let text = RequestText::after(&steps);
         (RequestLog { steps, ..RequestLog::default() }, text)
     }
 

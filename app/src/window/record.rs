@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use eframe::egui::{Context, Id};
 
-use super::detail::Detail;
-use super::log::{LiveText, RequestLog};
+use super::workspace::detail::Detail;
+use super::workspace::log::{RequestLog, RequestText};
 
 /// Passes after which what was not looked at is forgotten.
 const KEPT: u64 = 120;
@@ -18,13 +18,13 @@ const THREADS: usize = 2;
 /// A finished region's requests in reading order, with the text of each.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
-    pub(crate) requests: Vec<(RequestLog, LiveText)>,
+    pub(crate) requests: Vec<(RequestLog, RequestText)>,
 }
 
 impl From<&Detail> for Record {
     fn from(detail: &Detail) -> Self {
         let requests = detail.logs().into_iter().map(|log| {
-            let text = LiveText::after(&log.steps);
+            let text = RequestText::after(&log.steps);
             (log, text)
         });
         Self { requests: requests.collect() }
@@ -89,8 +89,8 @@ fn unpack_behind(context: Context, kept: Kept, detail: Detail) -> bool {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::super::detail::Contents;
-    use super::super::log::{Step, What};
+    use super::super::workspace::detail::Contents;
+    use super::super::workspace::log::{Step, What};
     use super::*;
 
     /// A record of so many rounds, whose text packs badly.

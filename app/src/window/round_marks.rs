@@ -5,19 +5,18 @@ use std::ops::Range;
 
 use eframe::egui::{Color32, Galley, Pos2, Rect, Vec2, pos2, vec2};
 
-use super::canvas::gpu::Highlight;
-pub(crate) use super::canvas::gpu::Kind;
 use super::colours::{self, Pattern};
-use super::log::LiveText;
+use super::highlight::{Highlight, MarkKind};
 use super::round_text::RoundSpans;
+use super::workspace::log::RequestText;
 
 /// A mark of characters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Mark {
-    /// Of the characters; of those behind the bar for [`Kind::Rejected`].
+    /// Of the characters; of those behind the bar for [`MarkKind::Rejected`].
     pub(crate) rect: Rect,
     pub(crate) round: u32,
-    pub(crate) kind: Kind,
+    pub(crate) kind: MarkKind,
 }
 
 impl Mark {
@@ -25,13 +24,13 @@ impl Mark {
     pub(crate) fn highlight(self, colour_of: impl Fn(u32) -> Color32, ghost: Color32) -> Highlight {
         let Self { rect, round, kind } = self;
         match kind {
-            Kind::Round => Highlight { rect, colour: colour_of(round), pattern: colours::pattern(round), kind },
-            Kind::Rejected => {
+            MarkKind::Round => Highlight { rect, colour: colour_of(round), pattern: colours::pattern(round), kind },
+            MarkKind::Rejected => {
                 let half = vec2((0.05 * rect.height()).clamp(0.5, 1.0), 0.0);
                 let rect = Rect::from_min_max(rect.left_top() - half, rect.left_bottom() + half);
                 Highlight { rect, colour: colours::REJECTED, pattern: Pattern::Solid, kind }
             }
-            Kind::Ghost => Highlight { rect, colour: ghost, pattern: Pattern::Solid, kind },
+            MarkKind::Ghost => Highlight { rect, colour: ghost, pattern: Pattern::Solid, kind },
         }
     }
 
@@ -43,7 +42,10 @@ impl Mark {
 
 /// The marks of texts that were laid out together, relative to the layout's corner. Runs of one round side by side share
 /// theirs.
-pub(crate) fn marks<'a>(galley: &Galley, texts: impl IntoIterator<Item = (&'a LiveText, &'a RoundSpans)>) -> Vec<Mark> {
+pub(crate) fn marks<'a>(
+    galley: &Galley,
+    texts: impl IntoIterator<Item = (&'a RequestText, &'a RoundSpans)>,
+) -> Vec<Mark> {
     let mut walk = Walk { galley, at: 0, row: 0, glyph: 0 };
     let mut marks: Vec<Mark> = Vec::new();
     for (text, spans) in texts {
@@ -52,18 +54,18 @@ pub(crate) fn marks<'a>(galley: &Galley, texts: impl IntoIterator<Item = (&'a Li
         for (run, span) in text.runs.iter().zip(&spans.runs) {
             for (nth, rect) in walk.over(span).into_iter().enumerate() {
                 if nth == 0 && run.rejected.is_some() {
-                    marks.push(Mark { rect, round: run.round, kind: Kind::Rejected });
+                    marks.push(Mark { rect, round: run.round, kind: MarkKind::Rejected });
                 }
                 match last.and_then(|at| marks.get_mut(at)) {
                     Some(mark) if mark.round == run.round && joins(mark.rect, rect) => mark.rect |= rect,
                     _ => {
                         last = Some(marks.len());
-                        marks.push(Mark { rect, round: run.round, kind: Kind::Round });
+                        marks.push(Mark { rect, round: run.round, kind: MarkKind::Round });
                     }
                 }
             }
         }
-        marks.extend(walk.over(&spans.ghost).into_iter().map(|rect| Mark { rect, round: 0, kind: Kind::Ghost }));
+        marks.extend(walk.over(&spans.ghost).into_iter().map(|rect| Mark { rect, round: 0, kind: MarkKind::Ghost }));
     }
     marks
 }

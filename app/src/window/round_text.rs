@@ -8,8 +8,8 @@ use eframe::egui::{Color32, FontId, Stroke, Visuals};
 use engine::decode::Origin;
 
 use super::colours;
-use super::log::{LiveText, Run};
-use super::settings::Settings;
+use super::workspace::log::{RequestText, TextRun};
+use super::workspace::settings::Settings;
 
 /// How to lay out.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ impl RoundSpans {
 }
 
 /// Lays a text out; the spans say which characters belong to which run.
-pub(crate) fn layout(text: &LiveText, style: &RoundStyle, visuals: &Visuals) -> (LayoutJob, RoundSpans) {
+pub(crate) fn layout(text: &RequestText, style: &RoundStyle, visuals: &Visuals) -> (LayoutJob, RoundSpans) {
     let (job, mut spans) = layout_joined([("", text)], style, visuals);
     (job, spans.pop().unwrap_or_default())
 }
@@ -87,7 +87,7 @@ pub(crate) fn layout(text: &LiveText, style: &RoundStyle, visuals: &Visuals) -> 
 /// Lays several texts out as one, each behind its separator; one of the spans for each, all counted from the beginning of
 /// the layout.
 pub(crate) fn layout_joined<'a>(
-    texts: impl IntoIterator<Item = (&'a str, &'a LiveText)>,
+    texts: impl IntoIterator<Item = (&'a str, &'a RequestText)>,
     style: &RoundStyle,
     visuals: &Visuals,
 ) -> (LayoutJob, Vec<RoundSpans>) {
@@ -121,7 +121,7 @@ impl Out {
     }
 }
 
-fn append_text(out: &mut Out, text: &LiveText, style: &RoundStyle, visuals: &Visuals) -> RoundSpans {
+fn append_text(out: &mut Out, text: &RequestText, style: &RoundStyle, visuals: &Visuals) -> RoundSpans {
     let mut spans = RoundSpans::default();
     for run in &text.runs {
         let rejected = run.rejected.as_ref().filter(|_| style.refused && style.colours).map(|refused| {
@@ -142,7 +142,7 @@ fn append_text(out: &mut Out, text: &LiveText, style: &RoundStyle, visuals: &Vis
     spans
 }
 
-fn format(run: &Run, style: &RoundStyle, visuals: &Visuals) -> TextFormat {
+fn format(run: &TextRun, style: &RoundStyle, visuals: &Visuals) -> TextFormat {
     let colour = if style.colours { (style.round)(run.round, visuals) } else { style.plain };
     let mut format = TextFormat::simple(style.font.clone(), colour);
     if style.colours && run.origin == Origin::Correction {
@@ -170,12 +170,12 @@ mod tests {
         }
     }
 
-    fn run(text: &str, round: u32, origin: Origin, rejected: Option<&str>) -> Run {
-        Run { text: text.to_owned(), round, origin, rejected: rejected.map(str::to_owned) }
+    fn run(text: &str, round: u32, origin: Origin, rejected: Option<&str>) -> TextRun {
+        TextRun { text: text.to_owned(), round, origin, rejected: rejected.map(str::to_owned) }
     }
 
-    fn sample() -> LiveText {
-        LiveText {
+    fn sample() -> RequestText {
+        RequestText {
             runs: vec![
                 run("Zürich", 0, Origin::Causal, None),
                 run(" 気", 1, Origin::Accepted, None),
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn joined_texts_count_on_behind_their_separators() {
-        let second = LiveText { runs: vec![run("é", 0, Origin::Causal, None)], ghost: String::new() };
+        let second = RequestText { runs: vec![run("é", 0, Origin::Causal, None)], ghost: String::new() };
         let texts = [("", &sample()), ("\n", &second)];
         let (job, spans) = layout_joined(texts, &style(true, false), &Visuals::dark());
         assert_eq!(job.text, "Zürich 気ö\né");

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use engine::document::Turn;
 
-use super::project::PageKey;
 use super::pyramid::Pyramid;
+use super::workspace::project::PageKey;
 
 /// Full pages kept: the one that is looked at and its neighbours, so that paging is quick and memory stays flat.
 const FULL: usize = 3;
@@ -114,7 +114,7 @@ mod tests {
     use eframe::egui::ColorImage;
     use image::RgbImage;
 
-    use super::super::project::DocumentId;
+    use super::super::workspace::project::DocumentId;
     use super::*;
 
     fn key(page: usize) -> PageKey {

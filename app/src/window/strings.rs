@@ -7,7 +7,7 @@ pub(crate) mod command {
     use crate::window::command::Command;
 
     /// The name on menus and buttons.
-    pub(crate) fn label(command: Command) -> &'static str {
+    fn label(command: Command) -> &'static str {
         use Command::*;
         match command {
             Open => "Open files…",
@@ -71,7 +71,7 @@ pub(crate) mod command {
     }
 
     /// One sentence more.
-    pub(crate) fn tooltip(command: Command) -> &'static str {
+    fn tooltip(command: Command) -> &'static str {
         use Command::*;
         match command {
             Open => "Open PDFs and pictures",
@@ -131,6 +131,18 @@ pub(crate) mod command {
             Settings => "Checkpoint, decoding, resolution, appearance",
             Shortcuts => "All keys at a glance",
             About => "Version, licence, and where your data goes",
+        }
+    }
+
+    impl Command {
+        /// Its name on a menu or button; also its accessible name.
+        pub(crate) fn label(self) -> &'static str {
+            label(self)
+        }
+
+        /// One sentence more.
+        pub(crate) fn tooltip(self) -> &'static str {
+            tooltip(self)
         }
     }
 }
@@ -214,10 +226,6 @@ pub(crate) const OFFLINE: &str = "Offline — nothing leaves this computer";
 /// Said on Paste when there is nothing to open.
 pub(crate) const NOTHING_TO_PASTE: &str =
     "The clipboard holds no picture and no files; copy a screenshot or files first";
-/// Said when a page that is being read is to be turned.
-pub(crate) const TURN_LATER: &str = "This page is being read; cancel first, then turn it";
-/// Said when the regions of a page that is being read are to be looked for.
-pub(crate) const DETECT_LATER: &str = "This page is being read; cancel first, then detect its regions";
 /// Said when there is no page without regions.
 pub(crate) const ALL_DETECTED: &str =
     "Every page of this document has regions already; Detect regions looks for those of one page anew";
@@ -235,54 +243,27 @@ pub(crate) const NOT_MEASURED: &str = "not measured";
 
 /// Names of changes, for "Undo …".
 pub(crate) mod change {
-    pub(crate) const DRAW: &str = "Draw region";
-    pub(crate) const MOVE: &str = "Move region";
-    pub(crate) const RELABEL: &str = "Change type";
-    pub(crate) const DELETE: &str = "Delete regions";
-    pub(crate) const REORDER: &str = "Reorder regions";
-    pub(crate) const EDIT: &str = "Edit text";
-    pub(crate) const REVERT: &str = "Revert text";
-    pub(crate) const ROTATE: &str = "Rotate page";
-    pub(crate) const DETECT: &str = "Detect regions";
-    pub(crate) const RECOGNIZE: &str = "Recognize";
+    use crate::window::workspace::history::Operation;
+
+    pub(crate) fn name(operation: Operation) -> &'static str {
+        match operation {
+            Operation::Draw => "Draw region",
+            Operation::Move => "Move region",
+            Operation::Relabel => "Change type",
+            Operation::Delete => "Delete regions",
+            Operation::Reorder => "Reorder regions",
+            Operation::Edit => "Edit text",
+            Operation::Revert => "Revert text",
+            Operation::Rotate => "Rotate page",
+            Operation::Detect => "Detect regions",
+            Operation::Recognize => "Recognize",
+        }
+    }
 }
 
 /// What is told of a run.
 pub(crate) mod run {
-    pub(crate) const GONE: &str = "The engine has stopped; recognize again to start it anew";
-    pub(crate) const BUSY: &str = "Something is being read already; wait until it is done, or cancel it first";
-
-    /// A count with its noun.
-    pub(crate) fn count(n: usize, noun: &str) -> String {
-        if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
-    }
-
-    pub(crate) fn page_failed(page: usize, message: &str) -> String {
-        format!("Page {}: {message}", page + 1)
-    }
-
-    /// A part of a page that the card could not read.
-    pub(crate) fn restarted(page: usize, reason: &str) -> String {
-        format!("Page {}: {reason}", page + 1)
-    }
-
-    pub(crate) fn cancelled(regions: usize) -> String {
-        format!("Cancelled; {} kept", count(regions, "finished region"))
-    }
-
-    pub(crate) fn completed(pages: usize, regions: usize, seconds: f64) -> String {
-        format!("Read {} on {} in {}", count(regions, "region"), count(pages, "page"), duration(seconds))
-    }
-
-    /// A length of time as people say it.
-    pub(crate) fn duration(seconds: f64) -> String {
-        match seconds {
-            s if s < 9.95 => format!("{s:.1} s"),
-            s if s < 60.0 => format!("{s:.0} s"),
-            s if s < 3600.0 => format!("{} min {:02} s", s as u64 / 60, s as u64 % 60),
-            s => format!("{} h {:02} min", s as u64 / 3600, s as u64 / 60 % 60),
-        }
-    }
+    pub(crate) use crate::window::workspace::notice::{count, duration};
 }
 
 pub(crate) const RECENT: &str = "Recent files";
@@ -340,7 +321,7 @@ pub(crate) fn detecting(pages: usize) -> String {
 }
 
 /// What is known of a page.
-pub(crate) fn page_facts(page: &super::project::Page) -> String {
+pub(crate) fn page_facts(page: &super::workspace::project::Page) -> String {
     let mut facts = Vec::new();
     if let Some([width, height]) = page.size {
         facts.push(format!("{width} × {height} px"));
@@ -355,8 +336,8 @@ pub(crate) fn page_facts(page: &super::project::Page) -> String {
 }
 
 /// A document in the list.
-pub(crate) fn document_row(document: &super::project::Document) -> String {
-    use super::project::DocumentState::*;
+pub(crate) fn document_row(document: &super::workspace::project::Document) -> String {
+    use super::workspace::project::DocumentState::*;
     match &document.state {
         Opening => format!("{}, opening", document.name),
         Locked { .. } => format!("{}, locked", document.name),
@@ -366,13 +347,13 @@ pub(crate) fn document_row(document: &super::project::Document) -> String {
 }
 
 /// More about it.
-pub(crate) fn document_hint(document: &super::project::Document) -> String {
+pub(crate) fn document_hint(document: &super::workspace::project::Document) -> String {
     let place = match &document.source {
         engine::worker::Source::Path(path) => path.display().to_string(),
         engine::worker::Source::Bytes { name, .. } => name.clone(),
     };
     match &document.state {
-        super::project::DocumentState::Failed(message) => format!("{place}\n{message}"),
+        super::workspace::project::DocumentState::Failed(message) => format!("{place}\n{message}"),
         _ => place,
     }
 }
@@ -435,7 +416,7 @@ pub(crate) mod tool {
     }
 
     /// How far a run is.
-    pub(crate) fn progress(progress: &crate::window::run::Progress) -> String {
+    pub(crate) fn progress(progress: &crate::window::workspace::run::Progress) -> String {
         let mut parts = Vec::new();
         if progress.pages > 1 {
             parts.push(format!("page {} of {}", progress.page, progress.pages));
@@ -483,7 +464,7 @@ pub(crate) mod confirm {
 
     pub(crate) fn close(name: &str) -> String {
         format!(
-            "What was recognized and edited in {name} goes with it. Export or save the project first if you want to keep it."
+            "What was recognized, drawn and corrected in {name} goes with it. Export or save the project first if you want to keep it."
         )
     }
 }
@@ -491,6 +472,8 @@ pub(crate) mod confirm {
 /// The settings page.
 pub(crate) mod settings {
     use engine::precision::WeightFormat;
+
+    use crate::window::workspace::settings::Renderer;
 
     pub(crate) const TITLE: &str = "Settings";
     pub(crate) const THEME: &str = "Appearance";
@@ -517,9 +500,23 @@ pub(crate) mod settings {
     pub(crate) const ALL_THREADS: &str = "All of the machine";
     pub(crate) const LIMIT: &str = "Tokens for one request";
     pub(crate) const DPI: &str = "Resolution for PDF pages";
+    pub(crate) const RENDERER: &str = "PDF pages are drawn by";
+    pub(crate) const PDFIUM: &str = "Folder of pdfium's library";
+    pub(crate) const PDFIUM_HINT: &str = "The usual places";
+    pub(crate) const CHOOSE_PDFIUM: &str = "Choose the library's folder…";
+    pub(crate) const USE_PDFIUM: &str = "Use this library";
     pub(crate) const LANGUAGE: &str = "Language";
     pub(crate) const ENGLISH: &str = "English";
     pub(crate) const SHOWN: &str = "Text";
+
+    /// What draws the pages of a PDF.
+    pub(crate) fn renderer(renderer: Renderer) -> &'static str {
+        match renderer {
+            Renderer::Automatic => "pdfium if it is found, else hayro",
+            Renderer::Pdfium => "pdfium",
+            Renderer::BuiltIn => "hayro, which is built in",
+        }
+    }
 
     /// How the processor keeps weights.
     pub(crate) fn weights(format: WeightFormat) -> &'static str {
@@ -589,9 +586,9 @@ pub(crate) mod canvas {
 
 /// The rounds panel and the replay.
 pub(crate) mod rounds {
-    use crate::window::log::RoundCounts;
-    use crate::window::replay::Pace;
-    use crate::window::rounds::Ending;
+    use crate::window::workspace::chart::Ending;
+    use crate::window::workspace::log::RoundCounts;
+    use crate::window::workspace::replay::Pace;
 
     pub(crate) const SELECT: &str = "Select a region that was read to see its rounds";
     pub(crate) const NOT_READ: &str = "Not read yet: recognize this region to see its rounds";
@@ -728,15 +725,12 @@ pub(crate) mod rounds {
 /// The race.
 pub(crate) mod race {
     use super::rounds::{count, ms};
-    use crate::window::race::Way;
+    use crate::window::workspace::race::Way;
 
     pub(crate) const TITLE: &str = "Race";
     pub(crate) const WAITING: &str = "The engine is starting";
     pub(crate) const DONE: &str = "Each way was measured alone, one after the other; the median counts";
     pub(crate) const STOPPED: &str = "Stopped; what was measured so far stays";
-    pub(crate) const GONE: &str = "The engine has stopped; start the program again";
-    pub(crate) const NOTHING: &str = "There is no text in this region that the model would be asked to read";
-
     pub(crate) const DECODING: &str = "Decoding";
     pub(crate) const DECODING_HELP: &str = "Time of all decoder forwards: the median, and the shortest and the longest";
     pub(crate) const ALL_RUNS: &str = "All runs";
@@ -1005,103 +999,9 @@ pub(crate) mod reading {
     }
 }
 
-/// What is said about keeping work, settings and project files.
-pub(crate) mod session {
-    /// A restored document whose file is gone.
-    pub(crate) fn no_longer_there(name: &str) -> String {
-        format!("{name}: the file is no longer there; what was read of it is kept and can be exported")
-    }
-
-    /// A restored document whose file has another number of pages now.
-    pub(crate) fn changed_since(name: &str, before: usize, now: usize) -> String {
-        let pages = if now == 1 { "page" } else { "pages" };
-        format!(
-            "{name} was changed: it has {now} {pages} now instead of {before}; \
-             what was read before is kept, but may not fit the pages any more"
-        )
-    }
-
-    /// There is no folder for sessions.
-    pub(crate) const NO_FOLDER: &str =
-        "Your work is not kept when the window closes: this system names no folder for it; save a project file instead";
-
-    /// A file of the session cannot be written.
-    pub(crate) fn not_kept(path: &std::path::Path, reason: &str) -> String {
-        format!(
-            "Your work is not kept when the window closes: {} cannot be written: {reason}; save a project file instead",
-            path.display()
-        )
-    }
-
-    /// A page of the session cannot be read.
-    pub(crate) fn page_lost(name: &str, page: usize) -> String {
-        format!(
-            "{name}: page {} could not be restored: what was kept of it is damaged; the other pages are whole",
-            page + 1
-        )
-    }
-
-    /// The session's list of documents cannot be read.
-    pub(crate) const INDEX_LOST: &str = "The list of open documents was damaged: documents that were read are restored, \
-                                         others have to be opened again";
-
-    /// Another window left its work.
-    pub(crate) const ANOTHER: &str = "Work of another window is kept, too: open a second window to go on with it";
-
-    /// A fault of ours on a thread.
-    pub(crate) const INTERNAL: &str = "an internal error stopped this; your documents are as they were";
-
-    /// The settings cannot be read.
-    pub(crate) fn settings_lost(path: &std::path::Path, kept: bool) -> String {
-        let kept = if kept { "; the file is kept beside it, ending in .bad" } else { "" };
-        format!("{} is damaged, so all settings are as at first{kept}", path.display())
-    }
-}
-
-/// What is said about project files.
-pub(crate) mod project_file {
-    use std::io;
-    use std::path::Path;
-
-    use crate::output::reason;
-
-    /// A file that cannot be written.
-    pub(crate) fn unwritten(path: &Path, error: &io::Error) -> String {
-        match error.kind() {
-            io::ErrorKind::AlreadyExists => format!("{} exists already and was left as it is", path.display()),
-            _ => format!("{} cannot be written: {}", path.display(), reason(error)),
-        }
-    }
-
-    /// A path that is one of the scans.
-    pub(crate) fn is_source(path: &Path) -> String {
-        format!("{} is an open document and is not overwritten; choose another name", path.display())
-    }
-
-    /// A file that cannot be read at all.
-    pub(crate) fn unreadable(path: &Path, reason: &str) -> String {
-        format!("{} cannot be opened: {reason}", path.display())
-    }
-
-    /// A file of another kind.
-    pub(crate) fn foreign(path: &Path) -> String {
-        format!("{} is no GravityOCR project; open scans and PDFs with Open files", path.display())
-    }
-
-    /// A project of a later version.
-    pub(crate) fn newer(path: &Path) -> String {
-        format!("{} was saved by a newer version of GravityOCR; update this program to open it", path.display())
-    }
-
-    /// A project that is not whole.
-    pub(crate) fn damaged(path: &Path) -> String {
-        format!("{} is damaged and was not opened; what is open stays as it is", path.display())
-    }
-}
-
 /// What is said around file dialogs.
 pub(crate) mod dialogs {
-    use crate::window::dialogs::Asked;
+    use crate::window::workspace::path_form::Asked;
 
     /// What a dialog is for.
     pub(crate) fn title(asked: Asked) -> &'static str {
@@ -1112,6 +1012,7 @@ pub(crate) mod dialogs {
             Asked::SaveProject => "Save the project",
             Asked::Export => "Export to",
             Asked::Checkpoint => "Choose a checkpoint folder",
+            Asked::Pdfium => "Choose the folder of pdfium's library",
         }
     }
 
@@ -1120,7 +1021,7 @@ pub(crate) mod dialogs {
         match asked {
             Asked::Files | Asked::Folder | Asked::Project => "Open",
             Asked::SaveProject => "Save",
-            Asked::Export | Asked::Checkpoint => "Choose",
+            Asked::Export | Asked::Checkpoint | Asked::Pdfium => "Choose",
         }
     }
 
@@ -1155,10 +1056,6 @@ pub(crate) mod export {
     pub(crate) const CANCEL: &str = "Cancel";
     pub(crate) const CANCEL_MORE: &str = "Stop writing; no file is left behind";
     pub(crate) const REPLACE: &str = "Replace it";
-    pub(crate) const UNTITLED: &str = "Untitled";
-    pub(crate) const NO_NAME: &str = "Give the file a name";
-    pub(crate) const NOTHING_READ: &str = "Nothing has been read here yet: recognize it first";
-    pub(crate) const EMPTY_PICTURE: &str = "its box lies outside of the page";
 
     /// A format's name.
     pub(crate) fn format(format: Format) -> &'static str {
@@ -1195,21 +1092,6 @@ pub(crate) mod export {
     /// An export is there.
     pub(crate) fn written(path: &Path) -> String {
         format!("Exported to {}", path.display())
-    }
-
-    /// A folder that is not there.
-    pub(crate) fn no_folder(folder: &Path) -> String {
-        format!("There is no folder {}: choose another or make it first", folder.display())
-    }
-
-    /// Another export writes this file.
-    pub(crate) fn being_written(target: &Path) -> String {
-        format!("{} is being written by another export; choose another name", target.display())
-    }
-
-    /// Pictures of a page, from 0, that could not be had.
-    pub(crate) fn left_out(page: usize, reason: &str) -> String {
-        format!("Page {}: a picture is left out: {reason}", page + 1)
     }
 }
 

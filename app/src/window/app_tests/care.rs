@@ -1,17 +1,17 @@
 //! Nothing is lost, nothing is left hanging: what was typed, what is replayed, engines that fail, documents that close.
 
 use super::*;
-use crate::window::project::DocumentState;
 use crate::window::state::Tone;
-use crate::window::strings;
+use crate::window::workspace::notice::Notice;
+use crate::window::workspace::project::DocumentState;
 
 /// A window whose page has three boxes, the first of them read.
-fn with_first_read(pages: usize) -> (Test, Vec<RegionId>) {
+pub(super) fn with_first_read(pages: usize) -> (Test, Vec<RegionId>) {
     let mut test = Test::with_pages(pages);
     let ids = test.draw_three();
     test.act(Action::Recognize(vec![ids[0]]));
     test.until(|window| window.state.run.is_some());
-    test.desk.say([
+    test.engine.say([
         started(0),
         finished(0, 0, Status::Done, "model"),
         page_finished(0),
@@ -48,7 +48,7 @@ fn what_is_typed_is_kept_whatever_one_does_next() {
         assert_eq!(test.text(ids[0]), format!("mine {number}"), "number {number}");
     }
     test.act(Action::CancelRun);
-    test.desk.say([Event::Finished { outcome: Outcome::Cancelled }]);
+    test.engine.say([Event::Finished { outcome: Outcome::Cancelled }]);
     test.until(|window| window.state.run.is_none());
     // A region that is deleted while it is edited comes back with what was typed.
     test.act(Action::Edit(ids[0]));
@@ -79,11 +79,11 @@ fn the_view_does_not_follow_a_run_away_from_what_is_written() {
     let ids = test.draw_three();
     test.act(Action::Do(Command::RecognizeDocument));
     test.until(|window| window.state.run.is_some());
-    test.desk.say([started(0), finished(0, 0, Status::Done, "model")]);
+    test.engine.say([started(0), finished(0, 0, Status::Done, "model")]);
     test.frames(3);
     test.act(Action::Edit(ids[0]));
     test.act(Action::Editing("half a wo".to_owned()));
-    test.desk.say([page_finished(0), started(1)]);
+    test.engine.say([page_finished(0), started(1)]);
     test.frames(3);
     let view = &test.state().view;
     assert_eq!(view.page.unwrap().page, 0);
@@ -93,13 +93,13 @@ fn the_view_does_not_follow_a_run_away_from_what_is_written() {
 #[test]
 fn a_replay_ends_when_its_region_is_read_anew_or_gone() {
     let (mut test, ids) = with_first_read(2);
-    let play = Action::Replay(crate::window::replay::ReplayAsk::Open(ids[0]));
+    let play = Action::Replay(crate::window::workspace::replay::ReplayAsk::Open(ids[0]));
     test.act(play.clone());
     test.act(Action::Select(vec![ids[1]]));
     test.act(Action::Do(Command::MoveLater));
     assert!(test.state().replay.is_some(), "other changes leave it alone");
     test.act(Action::Recognize(vec![ids[0]]));
-    test.desk.say([
+    test.engine.say([
         started(0),
         finished(0, 0, Status::Done, "again"),
         page_finished(0),
@@ -127,7 +127,7 @@ fn pages_that_are_read_or_wait_are_neither_turned_nor_detected() {
     let ids = test.draw_three();
     test.act(Action::Do(Command::RecognizeDocument));
     test.until(|window| window.state.run.is_some());
-    test.desk.say([started(0)]);
+    test.engine.say([started(0)]);
     test.frames(3);
     test.state().messages.clear();
     test.act(Action::Do(Command::Detect));
@@ -140,8 +140,8 @@ fn pages_that_are_read_or_wait_are_neither_turned_nor_detected() {
     test.frames(3);
     assert_eq!((test.state().page().unwrap().turn, test.state().detecting), (Turn::None, 0));
     let told: Vec<_> = test.state().messages.iter().map(|message| message.text.clone()).collect();
-    assert_eq!(told, [strings::TURN_LATER, strings::DETECT_LATER]);
-    test.desk.say([finished(0, 0, Status::Done, "read")]);
+    assert_eq!(told, [Notice::PageLocked.to_string()]);
+    test.engine.say([finished(0, 0, Status::Done, "read")]);
     test.act(Action::Do(Command::PreviousPage));
     test.frames(2);
     assert_eq!(test.text(ids[0]), "read");
@@ -166,9 +166,9 @@ fn recognize_pressed_twice_reads_once() {
     test.window.state_mut().apply(Action::Recognize(vec![ids[0]]));
     assert!(!Command::Race.enabled(test.state()) && !Command::RecognizeDocument.enabled(test.state()));
     test.until(|window| window.state.run.is_some());
-    assert_eq!(test.desk.jobs.lock().unwrap().len(), 1);
-    assert_eq!(test.desk.regions(0).len(), 3);
-    assert!(test.state().messages.iter().any(|message| message.text == strings::run::BUSY));
+    assert_eq!(test.engine.jobs.lock().unwrap().len(), 1);
+    assert_eq!(test.engine.regions(0).len(), 3);
+    assert!(test.state().messages.iter().any(|message| message.text == Notice::Busy.to_string()));
 }
 
 #[test]
@@ -178,31 +178,31 @@ fn cancel_while_the_engine_loads_reads_nothing() {
     test.window.state_mut().apply(Action::Do(Command::Cancel));
     test.until(|window| matches!(window.state.engine, EngineState::Ready(_)));
     test.frames(3);
-    assert_eq!(test.desk.jobs.lock().unwrap().len(), 0);
+    assert_eq!(test.engine.jobs.lock().unwrap().len(), 0);
     test.recognize();
-    assert_eq!(test.desk.starts.load(Ordering::Relaxed), 1);
+    assert_eq!(test.engine.starts.load(Ordering::Relaxed), 1);
 }
 
 #[test]
 fn an_engine_that_fails_says_so_and_another_is_tried() {
     let mut test = Test::with_pages(1);
     let ids = test.draw_three();
-    test.desk.faults.lock().unwrap().push("this folder holds no checkpoint".to_owned());
-    test.act(Action::Race(crate::window::race::RaceAsk::Start(ids[0])));
+    test.engine.faults.lock().unwrap().push("this folder holds no checkpoint".to_owned());
+    test.act(Action::Race(crate::window::workspace::race::RaceAsk::Start(ids[0])));
     test.until(|window| matches!(window.state.engine, EngineState::Failed(_)));
     assert!(test.state().race.is_none() && test.state().modal.is_none(), "nothing waits for it");
     assert!(test.state().messages.iter().any(|message| message.text == "this folder holds no checkpoint"));
-    let settings = crate::window::settings::Settings { threads: Some(1), ..test.state().settings.clone() };
+    let settings = crate::window::workspace::settings::Settings { threads: Some(1), ..test.state().settings.clone() };
     test.act(Action::Settings(Box::new(settings)));
     assert!(matches!(test.state().engine, EngineState::Asleep));
     test.recognize();
-    test.desk.gone.store(true, Ordering::Relaxed);
+    test.engine.gone.store(true, Ordering::Relaxed);
     test.until(|window| window.state.run.is_none());
-    assert!(test.state().messages.iter().any(|message| message.text == strings::run::GONE));
-    test.desk.gone.store(false, Ordering::Relaxed);
+    assert!(test.state().messages.iter().any(|message| message.text == Notice::EngineGone.to_string()));
+    test.engine.gone.store(false, Ordering::Relaxed);
     test.act(Action::Do(Command::Recognize));
     test.until(|window| window.state.run.is_some());
-    assert_eq!(test.desk.starts.load(Ordering::Relaxed), 3, "one that is gone is replaced");
+    assert_eq!(test.engine.starts.load(Ordering::Relaxed), 3, "one that is gone is replaced");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_closed_document_leaves_nothing_behind() {
 
 #[test]
 fn errors_stay_when_good_news_comes() {
-    let mut state = crate::window::state::State::default();
+    let mut state = crate::window::workspace::state::Workspace::default();
     state.tell(Tone::Error, "read this");
     (0..20).for_each(|number| state.tell(Tone::Good, format!("good {number}")));
     assert!(state.messages.len() < 10 && state.messages[0].text == "read this");
@@ -305,9 +305,9 @@ fn pasted_paths_are_opened_and_what_failed_is_tried_again() {
 fn a_page_that_failed_is_tried_at_another_resolution() {
     let mut test = Test::with_pages(1);
     let key = test.state().view.page.unwrap();
-    let state = test.state();
-    state.history.amend(&mut state.project, key, |page| page.error = Some("too large".to_owned()));
-    let settings = crate::window::settings::Settings { dpi: 100, ..test.state().settings.clone() };
+    let workspace = &mut test.state().workspace;
+    workspace.history.amend(&mut workspace.project, key, |page| page.error = Some("too large".to_owned()));
+    let settings = crate::window::workspace::settings::Settings { dpi: 100, ..test.state().settings.clone() };
     test.act(Action::Settings(Box::new(settings)));
     assert_eq!(test.state().page().unwrap().error, None);
     test.until(move |window| window.state.sheets.full(key).is_some_and(|sheet| sheet.dpi == 100));

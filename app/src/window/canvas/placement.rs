@@ -50,8 +50,8 @@ impl Placement {
             (middle - centre * extent).min(low + MARGIN).max(high - MARGIN - extent)
         };
         let corner = pos2(
-            place(camera.centre.x, shown.x, canvas.left(), canvas.right()),
-            place(camera.centre.y, shown.y, canvas.top(), canvas.bottom()),
+            place(camera.centre[0], shown.x, canvas.left(), canvas.right()),
+            place(camera.centre[1], shown.y, canvas.top(), canvas.bottom()),
         );
         // Page pixels that cover whole screen pixels also begin at one, so that they stay crisp.
         let physical = zoom * pixels_per_point;
@@ -93,7 +93,7 @@ impl Placement {
         Camera {
             fit: Fit::Free,
             zoom: zoom * self.pixels_per_point,
-            centre: centre.clamp(Vec2::ZERO, Vec2::splat(1.0)),
+            centre: centre.clamp(Vec2::ZERO, Vec2::splat(1.0)).into(),
         }
     }
 }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn free(zoom: f32, centre: Vec2) -> Camera {
-        Camera { fit: Fit::Free, zoom, centre }
+        Camera { fit: Fit::Free, zoom, centre: centre.into() }
     }
 
     #[test]

@@ -10,9 +10,9 @@ use eframe::egui::{
 use super::placement::Placement;
 use super::{gpu, words};
 use crate::window::colours;
-use crate::window::project::{Page, PageKey};
 use crate::window::pyramid::Pyramid;
 use crate::window::sheets::{Sheets, Thumbnail};
+use crate::window::workspace::project::{Page, PageKey};
 
 /// Width and height of a page of which nothing is known yet: A4 at 200 dpi.
 const UNKNOWN: [u32; 2] = [1654, 2339];

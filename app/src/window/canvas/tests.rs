@@ -12,12 +12,13 @@ use egui_kittest::{Harness, HarnessBuilder};
 use image::{Rgb, RgbImage, RgbaImage};
 
 use super::camera::{Zoom, percent, zoomed};
-use super::gpu::{Highlight, Kind, highlights};
+use super::gpu::highlights;
 use super::*;
 use crate::window::colours::{self, Pattern};
-use crate::window::project::{DocumentId, DocumentState, Page, PageKey};
+use crate::window::highlight::{Highlight, MarkKind};
 use crate::window::sheets::Sheet;
 use crate::window::state::{Camera, Fit};
+use crate::window::workspace::project::{DocumentId, DocumentState, Page, PageKey};
 
 /// A device that draws into pictures of this format, or the one egui likes best.
 fn renderer(format: Option<TextureFormat>) -> WgpuTestRenderer {
@@ -81,7 +82,7 @@ fn raster(image: RgbImage, camera: Camera) -> State {
 }
 
 fn free(zoom: f32) -> Camera {
-    Camera { fit: Fit::Free, zoom, centre: Vec2::splat(0.5) }
+    Camera { fit: Fit::Free, zoom, centre: [0.5; 2] }
 }
 
 /// Renders until every tile is there.
@@ -137,7 +138,7 @@ fn at_actual_size_every_pixel_is_the_page_s_own() {
     });
     for pixels_per_point in [1.0, 1.25, 2.0] {
         let builder = Harness::builder().with_size(vec2(640.0, 600.0)).with_pixels_per_point(pixels_per_point);
-        let camera = Camera { centre: vec2(0.41, 0.43), ..free(1.0) }; // tiles meet at 512 and 1024
+        let camera = Camera { centre: [0.41, 0.43], ..free(1.0) }; // tiles meet at 512 and 1024
         let mut harness = harness(builder, raster(image.clone(), camera));
         let picture = render(&mut harness);
         let origin = page_on_screen(&harness, [1300, 1200]).min.round();
@@ -161,7 +162,7 @@ fn tiles_meet_without_a_seam() {
     let image = RgbImage::from_fn(1900, 1400, |x, y| Rgb([(x / 8) as u8, (y / 8) as u8, ((x + y) / 16) as u8]));
     for zoom in [0.33, 0.77, 1.41, 2.9] {
         let builder = Harness::builder().with_size(vec2(700.0, 520.0));
-        let camera = Camera { centre: vec2(0.54, 0.73), ..free(zoom) };
+        let camera = Camera { centre: [0.54, 0.73], ..free(zoom) };
         let mut harness = harness(builder, raster(image.clone(), camera));
         let picture = render(&mut harness);
         let page = page_on_screen(&harness, [1900, 1400]).shrink(2.0);
@@ -195,7 +196,7 @@ fn tiles_come_once_and_go_with_their_page() {
     let renderer = WgpuTestRenderer::from_render_state(device.clone());
     let held = || gpu::held(&device);
     let image = RgbImage::from_pixel(30_000, 300, Rgb([200, 90, 30]));
-    let camera = Camera { centre: vec2(0.2, 0.5), ..free(1.0) };
+    let camera = Camera { centre: [0.2, 0.5], ..free(1.0) };
     let builder = Harness::builder().with_size(vec2(3_000.0, 300.0));
     let mut harness = builder.renderer(renderer).build_ui_state(canvas, raster(image, camera));
     settle(&mut harness);
@@ -208,7 +209,7 @@ fn tiles_come_once_and_go_with_their_page() {
         assert_eq!(held(), before);
         assert!(!harness.ctx.has_requested_repaint(), "nothing is left to bring");
     }
-    harness.state_mut().view.camera.centre.x = 0.8;
+    harness.state_mut().view.camera.centre[0] = 0.8;
     settle(&mut harness);
     assert!(held() > before, "what was passed is kept while there is room");
     // The document is closed, and nothing else is looked at.
@@ -221,7 +222,7 @@ fn tiles_come_once_and_go_with_their_page() {
 fn a_strip_wider_than_any_texture_is_drawn_to_its_end() {
     let value = |x: u32| [(x / 37 % 256) as u8, (x / 256) as u8, 90];
     let image = RgbImage::from_fn(30_000, 90, |x, _| Rgb(value(x)));
-    let camera = Camera { centre: vec2(1.0, 0.5), ..free(8.0) };
+    let camera = Camera { centre: [1.0, 0.5], ..free(8.0) };
     let mut end = harness(Harness::builder().with_size(vec2(300.0, 200.0)), raster(image.clone(), camera));
     let picture = render(&mut end);
     let page = page_on_screen(&end, [30_000, 90]);
@@ -278,7 +279,7 @@ fn marks(pixels_per_point: f32, size: Vec2, marks: Vec<Highlight>) -> RgbaImage 
 }
 
 fn mark(rect: Rect, pattern: Pattern) -> Highlight {
-    Highlight { rect, colour: Color32::BLACK, pattern, kind: Kind::Round }
+    Highlight { rect, colour: Color32::BLACK, pattern, kind: MarkKind::Round }
 }
 
 const PATTERNS: [Pattern; 6] =
@@ -353,8 +354,8 @@ fn bars_and_drafts_have_looks_of_their_own() {
         1.0,
         vec2(120.0, 44.0),
         vec![
-            with(rect(10.0, 2.0), Kind::Rejected, colours::REJECTED),
-            with(rect(20.0, 80.0), Kind::Ghost, Color32::BLACK),
+            with(rect(10.0, 2.0), MarkKind::Rejected, colours::REJECTED),
+            with(rect(20.0, 80.0), MarkKind::Ghost, Color32::BLACK),
         ],
     );
     assert_eq!(picture.get_pixel(10, 20).0, colours::REJECTED.to_array());
@@ -431,7 +432,7 @@ fn scrolling_keeps_a_zoom_that_follows_the_width() {
     wheel(&harness, vec2(0.0, -30.0), Modifiers::NONE);
     harness.run();
     let camera = harness.state().view.camera;
-    assert!(camera.fit == Fit::Width && camera.centre.y > 0.5, "{camera:?}");
+    assert!(camera.fit == Fit::Width && camera.centre[1] > 0.5, "{camera:?}");
 }
 
 #[test]
@@ -471,7 +472,7 @@ fn arrow_keys_move_the_page_unless_regions_are_selected() {
     };
     assert_eq!(press(&mut harness, egui::Key::ArrowDown), vec2(0.0, -60.0));
     assert_eq!(press(&mut harness, egui::Key::ArrowLeft), vec2(60.0, 0.0));
-    harness.state_mut().view.selection.insert(crate::window::project::RegionId(1));
+    harness.state_mut().view.selection.insert(crate::window::workspace::project::RegionId(1));
     assert_eq!(press(&mut harness, egui::Key::ArrowDown), Vec2::ZERO);
 }
 
@@ -525,7 +526,7 @@ fn neither_no_room_nor_wild_numbers_do_harm() {
     for size in [[0, 0], [1, 1], [70_000, 1]] {
         for (zoom, centre) in [(f32::NAN, f32::NAN), (f32::INFINITY, 9.0), (0.0, f32::NEG_INFINITY), (-3.0, 0.5)] {
             for room in [vec2(1.0, 1.0), vec2(300.0, 200.0)] {
-                let camera = Camera { fit: Fit::Free, zoom, centre: Vec2::splat(centre) };
+                let camera = Camera { fit: Fit::Free, zoom, centre: [centre; 2] };
                 let state = raster(RgbImage::new(size[0], size[1]), camera);
                 let mut harness = Harness::builder().with_size(room).build_ui_state(canvas, state);
                 harness.hover_at(pos2(0.5, 0.5));

@@ -1,6 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui_kittest::Harness;
@@ -8,9 +9,13 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use engine::document::Turn;
 use engine::page::Status;
 use engine::region::{Label, Rect, Region};
+use engine::worker::Source;
 
-use super::super::detail::{Contents, Detail};
-use super::super::project::{Page, PageRegion, Project, RegionId, RegionRead};
+use super::super::workspace::detail::{Contents, Detail};
+use super::super::workspace::export::{Exported, start, stem};
+use super::super::workspace::project::{Page, PageRegion, Project, RegionId, RegionRead};
+use super::super::workspace::settings::Settings;
+use super::super::workspace::state::Workspace;
 use super::*;
 use crate::output::tests::listing;
 
@@ -63,7 +68,7 @@ fn form(project: &Project) -> ExportForm {
 }
 
 fn export(form: &ExportForm, project: &Project) -> Result<Exported, String> {
-    start(form.clone(), &project.documents[0], 200, || ()).wait()
+    start(form.clone(), &project.documents[0], &Settings::default(), || ()).wait()
 }
 
 fn written(form: &ExportForm, project: &Project) -> PathBuf {
@@ -103,7 +108,7 @@ fn every_format_is_valid_and_json_can_be_reopened() {
         match format {
             Format::Json => {
                 let reopened = engine::export::from_json(&text).unwrap();
-                let expected = crate::window::result::document_result(&project.documents[0], true);
+                let expected = crate::window::workspace::result::document_result(&project.documents[0], true);
                 assert_eq!(reopened, expected);
             }
             Format::Text => assert!(text.contains(TEXT), "{text}"),
@@ -119,7 +124,7 @@ fn proposed_names_never_collide() {
     let first = form(&project);
     assert_eq!(first.path, folder.path().join("scan.md").to_string_lossy());
     // Two exports of the same proposal, side by side.
-    let both = [(); 2].map(|()| start(first.clone(), &project.documents[0], 200, || ()));
+    let both = [(); 2].map(|()| start(first.clone(), &project.documents[0], &Settings::default(), || ()));
     let mut paths = both.map(|export| match export.wait() {
         Ok(Exported::Written { path, .. }) => path,
         other => panic!("{other:?}"),
@@ -185,7 +190,7 @@ fn a_cancelled_export_leaves_nothing() {
     let went = std::sync::Mutex::new(went);
     // The first page is written, its picture kept; then the thread waits until it was cancelled.
     let waker = move || went.lock().unwrap().recv().unwrap_or_default();
-    let exporting = start(form(&project), &project.documents[0], 200, waker);
+    let exporting = start(form(&project), &project.documents[0], &Settings::default(), waker);
     while exporting.progress().0 == 0 {
         std::thread::yield_now();
     }
@@ -211,14 +216,14 @@ fn the_text_is_exported_although_the_scan_is_gone() {
 #[test]
 fn pictures_are_cut_from_the_page_as_it_was_turned_and_sized() {
     let (folder, mut project) = place();
-    let key = super::super::project::PageKey { document: project.documents[0].id, page: 0 };
+    let key = super::super::workspace::project::PageKey { document: project.documents[0].id, page: 0 };
     // The page was turned to the right and read at twice the size.
     let turned = Rect { x0: 2 * (160 - FIGURE.y1), y0: 2 * FIGURE.x0, x1: 2 * (160 - FIGURE.y0), y1: 2 * FIGURE.x1 };
     let mut page = Page::clone(project.page(key).unwrap());
     page.turn = Turn::Right;
     page.size = Some([320, 240]);
     page.regions[2] = region(13, Label::Image, turned, None, None);
-    project.set_page(key, Arc::new(page));
+    project.documents[0].pages[0] = Arc::new(page);
     written(&ExportForm { scope: Scope::Page, ..form(&project) }, &project);
     let picture = image::open(folder.path().join("scan-images/page-0001-region-03.png")).unwrap().to_rgb8();
     assert_eq!(picture.dimensions(), (40, 30));
@@ -229,13 +234,13 @@ fn pictures_are_cut_from_the_page_as_it_was_turned_and_sized() {
 fn names_of_documents_make_names_of_files() {
     assert_eq!(stem("a: b?.pdf"), "a_ b_");
     assert_eq!(stem("v1.2.pdf"), "v1.2");
-    assert_eq!((stem("").as_str(), stem("...").as_str()), (words::UNTITLED, words::UNTITLED));
+    assert_eq!((stem("").as_str(), stem("...").as_str()), ("Untitled", "Untitled"));
 }
 
 /// The form in a harness, with what it asked for.
 fn harness(project: Project) -> Harness<'static, (ExportForm, State, Vec<Action>)> {
     let form = form(&project);
-    let state = State { project, ..State::default() };
+    let state = State { workspace: Workspace { project, ..Workspace::default() }, ..State::default() };
     Harness::builder().with_size([600.0, 420.0]).build_ui_state(
         |ui, (form, state, asked): &mut (ExportForm, State, Vec<Action>)| {
             let mut actions = Actions::default();

@@ -1,8 +1,8 @@
 //! The thread that opens documents and draws their pages, so that the window never waits for a file: the page one looks at
 //! first, then detection, thumbnails last.
 
-mod desk;
-mod shelf;
+mod open_documents;
+mod task_queue;
 mod thumbnail;
 mod work;
 
@@ -18,17 +18,18 @@ use engine::document::Turn;
 use engine::region::Region;
 use engine::worker::Source;
 
-use super::project::{DocumentId, PageKey};
 use super::pyramid::Pyramid;
-use desk::Desk;
+use super::workspace::project::{DocumentId, PageKey};
+use super::workspace::settings::PdfOptions;
+use task_queue::TaskQueue;
 
-pub(crate) use desk::Waiting;
+pub(crate) use task_queue::Waiting;
 
 /// What is wanted.
 #[derive(Clone, Debug)]
 pub(crate) enum Want {
     /// Open a document; [`Told::Opened`], [`Told::Locked`] or [`Told::Failed`] answers.
-    Open { document: DocumentId, source: Source, password: Option<String> },
+    Open { document: DocumentId, source: Source, password: Option<String>, pdf: PdfOptions },
     /// A page in full. Only the newest wish of this kind counts. [`Told::Page`] or [`Told::PageFailed`] answers.
     Page { key: PageKey, turn: Turn, dpi: f32 },
     /// A page's regions; the newest wish for a page counts. [`Told::Detected`] or [`Told::PageFailed`] answers.
@@ -101,36 +102,36 @@ impl Told {
 
 /// The thread. Dropping it ends the thread after what it does just now.
 pub(crate) struct Librarian {
-    desk: Arc<Desk>,
+    queue: Arc<TaskQueue>,
 }
 
 impl Librarian {
     /// Starts the thread. `waker` is called after each answer.
     pub(crate) fn start(waker: impl Fn() + Send + 'static) -> std::io::Result<Self> {
-        let desk = Arc::new(Desk::default());
-        let own = Arc::clone(&desk);
+        let queue = Arc::new(TaskQueue::default());
+        let own = Arc::clone(&queue);
         std::thread::Builder::new().name("librarian".to_owned()).spawn(move || work::serve(&own, waker))?;
-        Ok(Self { desk })
+        Ok(Self { queue })
     }
 
     /// Asks for something; never waits.
     pub(crate) fn want(&self, want: Want) {
-        self.desk.want(want);
+        self.queue.want(want);
     }
 
     /// The next answer, if there is one.
     pub(crate) fn told(&self) -> Option<Told> {
-        self.desk.told()
+        self.queue.told()
     }
 
     /// What is not done yet.
     pub(crate) fn waiting(&self) -> Waiting {
-        self.desk.waiting()
+        self.queue.waiting()
     }
 }
 
 impl Drop for Librarian {
     fn drop(&mut self) {
-        self.desk.close();
+        self.queue.close();
     }
 }

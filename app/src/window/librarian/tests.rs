@@ -39,7 +39,12 @@ impl Visitor {
 
     fn open(&self, document: DocumentId, bytes: Vec<u8>, password: Option<&str>) {
         let source = Source::Bytes { name: "scan.pdf".to_owned(), bytes };
-        self.librarian.want(Want::Open { document, source, password: password.map(str::to_owned) });
+        self.librarian.want(Want::Open {
+            document,
+            source,
+            password: password.map(str::to_owned),
+            pdf: PdfOptions::default(),
+        });
     }
 
     fn page(&self, page: usize, dpi: f32) {
@@ -151,6 +156,7 @@ fn a_bad_file_or_page_stops_nothing_else() {
         document: DOCUMENT,
         source: Source::Path("no/such/scan.pdf".into()),
         password: None,
+        pdf: PdfOptions::default(),
     });
     assert!(matches!(visitor.next(), Told::Failed { message, .. }
         if message == "scan.pdf cannot be read: there is no such file"));
@@ -211,7 +217,7 @@ fn dropping_it_waits_for_nothing() {
         let visitor = Visitor::with(pages(200));
         visitor.thumbnails(0..wanted);
         let begin = Instant::now();
-        let watched = Arc::downgrade(&visitor.librarian.desk);
+        let watched = Arc::downgrade(&visitor.librarian.queue);
         drop(visitor.librarian);
         assert!(begin.elapsed() < Duration::from_secs(1));
         // The thread ends, also one that waits for room for its answers.

@@ -8,27 +8,27 @@ use engine::document::{DocumentError, Turn};
 use engine::layout;
 use engine::worker::{Sheet, sheet};
 
-use super::super::project::{DocumentId, PageKey};
 use super::super::pyramid::Pyramid;
 use super::super::strings::librarian as words;
+use super::super::workspace::project::{DocumentId, PageKey};
 use super::Told;
-use super::desk::{Desk, Opening, Task, Wish};
-use super::shelf::Shelf;
+use super::open_documents::OpenDocuments;
+use super::task_queue::{Opening, Task, TaskQueue, Wish};
 use super::thumbnail;
 
 /// Pages that are remembered for as long as somebody else keeps them.
 const REMEMBERED: usize = 8;
 
-/// Works until the desk is closed. `waker` is called after each answer.
-pub(super) fn serve(desk: &Desk, waker: impl Fn()) {
+/// Works until the queue is closed. `waker` is called after each answer.
+pub(super) fn serve(queue: &TaskQueue, waker: impl Fn()) {
     let mut work = Work::default();
-    while let Some(task) = desk.next() {
+    while let Some(task) = queue.next() {
         let answer = guarded(&task, || work.answer(&task)).unwrap_or_else(|failed| {
             // What a renderer left half done is not used again.
-            work.shelf.put_away(task.document());
+            work.documents.put_away(task.document());
             Some(failed)
         });
-        if desk.finish(answer) {
+        if queue.finish(answer) {
             waker();
         }
     }
@@ -58,7 +58,7 @@ struct Facts {
 /// What the thread keeps between tasks.
 #[derive(Default)]
 struct Work {
-    shelf: Shelf,
+    documents: OpenDocuments,
     /// The page drawn last: detection often follows a look at a page, and a look follows detection.
     last: Option<Arc<Pyramid>>,
     /// The newest pages first, for as long as somebody keeps them.
@@ -83,7 +83,7 @@ impl Work {
     fn open(&mut self, opening: &Arc<Opening>) -> Told {
         let document = opening.document;
         self.forget(document);
-        match self.shelf.add(opening) {
+        match self.documents.add(opening) {
             Ok(page_count) => Told::Opened { document, page_count },
             Err(DocumentError::PasswordNeeded { .. }) => Told::Locked { document, wrong: false },
             Err(DocumentError::WrongPassword { .. }) => Told::Locked { document, wrong: true },
@@ -118,7 +118,9 @@ impl Work {
         let small = at_hand.as_ref().and_then(|(_, pyramid)| pyramid.levels().last());
         let drawn = match small {
             Some(level) => Ok(thumbnail::shrunk(level, Turn::None)),
-            None => self.shelf.document(key.document)?.and_then(|document| thumbnail::draw(document, key.page, turn)),
+            None => {
+                self.documents.document(key.document)?.and_then(|document| thumbnail::draw(document, key.page, turn))
+            }
         };
         Some(match drawn {
             Ok(image) => Told::Thumbnail { key, turn, image: Arc::new(image) },
@@ -135,7 +137,7 @@ impl Work {
         self.last = None;
         let key = wish.key;
         let sheet =
-            self.shelf.document(key.document)?.and_then(|document| sheet(document, key.page, wish.dpi, wish.turn));
+            self.documents.document(key.document)?.and_then(|document| sheet(document, key.page, wish.dpi, wish.turn));
         Some(sheet.map(|Sheet { pixels, dpi, skew_degrees, notice }| {
             let facts = Facts { wish, dpi, skew_degrees, notice };
             let pyramid = Arc::new(Pyramid::from(pixels));
@@ -154,7 +156,7 @@ impl Work {
     }
 
     fn forget(&mut self, document: DocumentId) {
-        self.shelf.close(document);
+        self.documents.close(document);
         self.drawn.retain(|(facts, _)| facts.wish.key.document != document);
         self.last = None;
     }

@@ -1,309 +1,294 @@
-//! One region decoded by draft and verify and one token at a time, with true times: the ways run one after the other, so
-//! that neither slows the other, and each several times, of which the median counts.
+//! The race as it is shown: two lanes side by side, their measured times, and what they say.
 
-mod lane;
-mod view;
+use eframe::egui::{
+    Align, Button, ComboBox, Grid, Id, Key, Layout, Modal, Modifiers, ProgressBar, Rect, Response, RichText, Role,
+    ScrollArea, Sense, Spinner, Stroke, TextStyle, Ui, WidgetInfo, vec2,
+};
 
-use std::time::{Duration, Instant};
+use super::workspace::race::{Lane, Measured, Phase, RUNS, Race, RaceAsk, Verdict, Way};
+use crate::window::action::{Action, Actions};
+use crate::window::colours;
+use crate::window::icon::{Icon, icon_button};
+use crate::window::round_text::{self, RoundStyle};
+use crate::window::rounds;
+use crate::window::state::{EngineState, State};
+use crate::window::strings::{self, race as words, rounds as round_words};
+use crate::window::workspace::replay::Replay;
 
-use eframe::egui::Ui;
-use engine::decode::Decode;
-use engine::event::{Event, Outcome};
-use engine::page::{Reading, Status};
-use engine::worker::Job;
-
-pub(crate) use lane::{Lane, Measured, Verdict};
-
-use super::action::Actions;
-use super::live::Live;
-use super::log::{LiveText, What};
-use super::project::{PageKey, RegionId};
-use super::replay::{Pace, Replay, ReplayAsk};
-use super::state::State;
-use super::strings::race as words;
-use crate::reader::{Next, Reader, Running, Waker};
-
-/// Times that each way is measured.
-pub(crate) const RUNS: usize = 3;
-
-/// A race that is open.
-pub(crate) struct Race {
-    pub(crate) region: RegionId,
-    pub(crate) page: PageKey,
-    /// What is read, but for the way.
-    job: Job,
-    /// Why the checkpoint cannot draft, if it cannot.
-    only_ar: Option<String>,
-    spec: Lane,
-    ar: Lane,
-    phase: Phase,
-    /// Times the measured pace at which the lanes are played.
-    pace: f32,
-}
-
-/// A way to decode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// Draft and verify.
-    Spec,
-    /// One token at a time.
-    Ar,
-}
-
-/// What a person asks of a race.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum RaceAsk {
-    Start(RegionId),
-    /// Measure anew.
-    Again,
-    Stop,
-    Close,
-    /// Play both lanes on one clock.
-    Play,
-    Pause,
-    /// Times the measured pace.
-    Pace(f32),
-}
-
-/// How far a race is.
-enum Phase {
-    /// This way is to be measured next.
-    Due(Way),
-    Running(Box<Run>),
-    Done,
-    Stopped,
-    /// It cannot be measured; the sentence says why.
-    Failed(String),
-}
-
-/// A measurement that runs.
-struct Run {
-    way: Way,
-    job: Box<dyn Running>,
-    live: Live,
-    /// The engine's own record, when the page is over.
-    readings: Option<Vec<Reading>>,
-    /// Why the page could not be read.
-    failure: Option<String>,
-}
+/// The most room that the race takes, points.
+const LARGEST: [f32; 2] = [980.0, 660.0];
+/// What is left free around it.
+const MARGIN: f32 = 48.0;
+/// Space between the lanes.
+const BETWEEN: f32 = 16.0;
+/// Width of a column of figures.
+const COLUMN: f32 = 184.0;
+/// Room for all but the lanes' texts.
+const FIGURES: f32 = 380.0;
+/// Room for the controls.
+const CONTROLS: f32 = 40.0;
 
 /// Draws the race over the window, if one is open.
 pub(crate) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
     if let Some(race) = &state.race {
-        view::show(ui, state, race, actions);
+        draw(ui, state, race, actions);
     }
 }
 
-impl Race {
-    /// A race that measures nothing yet. The job orders exactly the region that is raced.
-    pub(crate) fn new(region: RegionId, page: PageKey, job: Job) -> Self {
-        let (spec, ar) = (Lane::default(), Lane::default());
-        Self { region, page, job, only_ar: None, spec, ar, phase: Phase::Due(Way::Spec), pace: 0.1 }
-    }
-
-    /// Starts what is due and takes in what the engine has to say, until then; whether there is more.
-    ///
-    /// `only_ar` says why the reader cannot draft, if it cannot.
-    pub(crate) fn drain(
-        &mut self,
-        reader: &dyn Reader,
-        only_ar: Option<&str>,
-        waker: &dyn Fn() -> Waker,
-        until: Instant,
-    ) -> bool {
-        loop {
-            match &mut self.phase {
-                Phase::Due(way) => {
-                    self.only_ar = only_ar.map(str::to_owned);
-                    let way = if only_ar.is_some() { Way::Ar } else { *way };
-                    let decode = Some(match way {
-                        Way::Spec => Decode::SPEC,
-                        Way::Ar => Decode::Ar,
-                    });
-                    self.phase = match reader.start(Job { decode, ..self.job.clone() }, waker()) {
-                        Ok(job) => {
-                            let mut live = Live::default();
-                            live.wait(self.region);
-                            Phase::Running(Box::new(Run { way, job, live, readings: None, failure: None }))
-                        }
-                        Err(message) => Phase::Failed(message),
-                    };
-                }
-                Phase::Running(run) => match run.job.next(Duration::ZERO) {
-                    Next::Event(Event::Finished { outcome }) => self.finish_run(outcome),
-                    Next::Event(event) => run.hear(self.region, event),
-                    Next::Quiet => return false,
-                    Next::Gone => self.phase = Phase::Failed(words::GONE.to_owned()),
-                },
-                Phase::Done | Phase::Stopped | Phase::Failed(_) => return false,
-            }
-            if Instant::now() >= until {
-                return true;
-            }
-        }
-    }
-
-    /// A run is over: its measurement counts if it is whole.
-    fn finish_run(&mut self, outcome: Outcome) {
-        let Phase::Running(run) = std::mem::replace(&mut self.phase, Phase::Stopped) else { return };
-        let Run { way, mut live, readings, failure, .. } = *run;
-        let logs = live.finish(self.region);
-        let failed = logs.iter().find_map(|log| match &log.status {
-            Some(Status::Failed(message)) => Some(message.clone()),
-            _ => None,
-        });
-        let cancelled = logs.iter().any(|log| matches!(log.status, None | Some(Status::Cancelled)));
-        self.phase = match (outcome, failure.or(failed), readings) {
-            (Outcome::Failed(message), ..) | (_, Some(message), _) => Phase::Failed(message),
-            (Outcome::Cancelled, ..) => Phase::Stopped,
-            (Outcome::Completed, None, Some(readings)) if !logs.is_empty() && !cancelled => {
-                let lane = self.lane_mut(way);
-                lane.runs.push(Measured::new(logs, &readings));
-                match way {
-                    _ if lane.runs.len() < RUNS => Phase::Due(way),
-                    Way::Spec => Phase::Due(Way::Ar),
-                    Way::Ar => Phase::Done,
-                }
-            }
-            (Outcome::Completed, ..) if cancelled => Phase::Stopped,
-            (Outcome::Completed, ..) => Phase::Failed(words::NOTHING.to_owned()),
-        };
-        self.line_up(way);
-        if matches!(self.phase, Phase::Done) {
-            self.play();
-        }
-    }
-
-    /// Makes a lane ready to be played: it stands at its end.
-    fn line_up(&mut self, way: Way) {
-        let (region, pace) = (self.region, self.pace);
-        let lane = self.lane_mut(way);
-        lane.replay = lane.median().map(|median| {
-            let mut replay = Replay::open(region, median.logs.clone());
-            replay.ask(ReplayAsk::Pace(Pace::Measured(pace)));
-            replay.ask(ReplayAsk::Seek(usize::MAX));
-            replay
-        });
-    }
-
-    /// Does what a person asks. Starting a race is for whoever holds it.
-    pub(crate) fn ask(&mut self, ask: RaceAsk) {
-        match ask {
-            RaceAsk::Start(_) => {}
-            RaceAsk::Again => {
-                self.stop();
-                (self.spec, self.ar) = (Lane::default(), Lane::default());
-                self.phase = Phase::Due(Way::Spec);
-            }
-            RaceAsk::Stop | RaceAsk::Close => self.stop(),
-            RaceAsk::Play => self.play(),
-            RaceAsk::Pause => self.replays().for_each(|replay| replay.ask(ReplayAsk::Pause)),
-            RaceAsk::Pace(pace) => {
-                self.pace = pace;
-                self.replays().for_each(|replay| replay.ask(ReplayAsk::Pace(Pace::Measured(pace))));
-            }
-        }
-    }
-
-    /// Measures no more; what was measured stays. The engine ends the run behind our back before its next forward.
-    fn stop(&mut self) {
-        if let Phase::Running(run) = &self.phase {
-            run.job.cancel();
-        }
-        if self.is_measuring() {
-            self.phase = Phase::Stopped;
-        }
-    }
-
-    /// Plays both lanes on, from their start when both are at their end.
-    fn play(&mut self) {
-        let over = self.replays().all(|replay| replay.is_at_end());
-        for replay in self.replays().filter(|replay| over || !replay.is_at_end()) {
-            replay.ask(ReplayAsk::Play);
-        }
-    }
-
-    /// Lets so many seconds pass for the lanes that are played; whether any still moves.
-    pub(crate) fn tick(&mut self, seconds: f64) -> bool {
-        self.replays().fold(false, |moves, replay| replay.tick(seconds) | moves)
-    }
-
-    fn replays(&mut self) -> impl Iterator<Item = &mut Replay> {
-        self.spec.replay.iter_mut().chain(&mut self.ar.replay)
-    }
-
-    /// Whether a measurement runs or is due.
-    pub(crate) fn is_measuring(&self) -> bool {
-        matches!(self.phase, Phase::Due(_) | Phase::Running(_))
-    }
-
-    /// Whether the lanes are being played.
-    fn is_playing(&self) -> bool {
-        [&self.spec, &self.ar].iter().any(|lane| lane.replay.as_ref().is_some_and(|replay| replay.playing))
-    }
-
-    /// What was measured of a way.
-    pub(crate) fn lane(&self, way: Way) -> &Lane {
-        match way {
-            Way::Spec => &self.spec,
-            Way::Ar => &self.ar,
-        }
-    }
-
-    fn lane_mut(&mut self, way: Way) -> &mut Lane {
-        match way {
-            Way::Spec => &mut self.spec,
-            Way::Ar => &mut self.ar,
-        }
-    }
-
-    /// The text of each request of a lane as it now stands: while it is measured, and while it is played.
-    pub(crate) fn texts(&self, way: Way) -> Vec<&LiveText> {
-        match (&self.phase, &self.lane(way).replay) {
-            (Phase::Running(run), _) if run.way == way => {
-                run.live.region(self.region).into_iter().flat_map(|live| live.begun()).map(|r| &r.text).collect()
-            }
-            (_, Some(replay)) => replay.texts().iter().collect(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Whether both ways committed the same tokens in all runs; none while one of them has none.
-    pub(crate) fn verdict(&self) -> Option<Verdict> {
-        let first = self.spec.runs.first()?;
-        self.ar.runs.first()?;
-        let mut others = self.spec.runs.iter().skip(1).chain(&self.ar.runs);
-        Some(match others.find_map(|other| first.differs(other)) {
-            Some((request, token)) => Verdict::Differ { request, token },
-            None => Verdict::Same { tokens: first.tokens() },
-        })
+/// Draws the race over the window.
+fn draw(ui: &mut Ui, state: &State, race: &Race, actions: &mut Actions) {
+    let ctx = ui.ctx().clone();
+    let room = ctx.content_rect().size() - vec2(MARGIN, MARGIN);
+    let height = room.y.min(LARGEST[1]);
+    let frame = eframe::egui::Frame::popup(ui.style()).inner_margin(eframe::egui::Margin::same(16));
+    let modal = Modal::new(Id::unique("race")).frame(frame).show(&ctx, |ui| {
+        ui.set_width(room.x.clamp(200.0, LARGEST[0]));
+        ui.set_max_height(height);
+        // In a small window all but the controls scrolls; texts keep to a part of the height.
+        let scroll = ScrollArea::vertical().id_salt("race").max_height(height - CONTROLS).auto_shrink([false, true]);
+        scroll.show(ui, |ui| content(ui, state, race, (height - CONTROLS - FIGURES).max(72.0)));
+        ui.add_space(6.0);
+        controls(ui, race, actions);
+    });
+    // A click beside it must not end a measurement; Esc does.
+    let escape = || ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape));
+    if modal.is_top_modal && !modal.any_popup_open && escape() {
+        actions.ask(Action::Race(RaceAsk::Close));
     }
 }
 
-impl Run {
-    fn hear(&mut self, region: RegionId, event: Event) {
-        match event {
-            Event::RequestStarted { id, bounds } | Event::RequestRestarted { id, bounds, .. } => {
-                self.live.start(region, id.request, bounds)
+fn content(ui: &mut Ui, state: &State, race: &Race, text_height: f32) {
+    ui.horizontal(|ui| {
+        ui.heading(words::TITLE);
+        let region = state.project.page(race.page).and_then(|page| page.region(race.region));
+        if let Some(region) = region {
+            ui.add(eframe::egui::Label::new(rounds::title(state, region)).truncate());
+        }
+    });
+    progress(ui, state, race);
+    ui.add_space(6.0);
+
+    let ways = if race.only_ar.is_some() { &[Way::Ar][..] } else { &[Way::Spec, Way::Ar][..] };
+    let longest = ways.iter().filter_map(|&way| race.lane(way).replay.as_ref()).map(Replay::length_ms);
+    let longest = longest.fold(0.0, f64::max);
+    ui.scope(|ui| {
+        let between = std::mem::replace(&mut ui.spacing_mut().item_spacing.x, BETWEEN);
+        ui.columns(ways.len(), |columns| {
+            for (column, &way) in columns.iter_mut().zip(ways) {
+                column.spacing_mut().item_spacing.x = between;
+                lane(column, state, race, way, longest, text_height);
             }
-            Event::Drafted { id, at_ms, round, text } => {
-                self.live.step(region, id.request, at_ms, What::Drafted { round, text });
-            }
-            Event::Committed { id, at_ms, round, drafted, accepted, tokens, forwards, pieces } => {
-                let what = What::Committed { round, drafted, accepted, tokens, forwards, pieces };
-                self.live.step(region, id.request, at_ms, what);
-            }
-            Event::RequestFinished { id, status, timings } => self.live.end(region, id.request, status, timings),
-            Event::PageFinished { page, .. } => {
-                self.readings = page.regions.into_iter().next().map(|result| result.readings);
-            }
-            Event::PageFailed { message, .. } => self.failure = Some(message),
-            Event::Opened { .. }
-            | Event::PageStarted { .. }
-            | Event::RegionFinished { .. }
-            | Event::Finished { .. } => {}
+        });
+    });
+    ui.add_space(6.0);
+    conclusion(ui, race);
+    figures(ui, race, ways);
+}
+
+/// What happens now.
+fn progress(ui: &mut Ui, state: &State, race: &Race) {
+    if let Some(reason) = &race.only_ar {
+        ui.label(words::only_ar(reason));
+    }
+    match (&race.phase, &state.engine) {
+        (Phase::Due(_), EngineState::Failed(message)) | (Phase::Failed(message), _) => {
+            ui.colored_label(colours::error(ui.visuals()), message);
+        }
+        (Phase::Due(_), EngineState::Asleep | EngineState::Loading) => {
+            ui.label(words::WAITING);
+        }
+        (Phase::Due(way), EngineState::Ready(_)) => measuring(ui, race, *way),
+        (Phase::Running(run), _) => measuring(ui, race, run.way),
+        (Phase::Done, _) => {
+            ui.weak(words::DONE);
+        }
+        (Phase::Stopped, _) => {
+            ui.label(words::STOPPED);
         }
     }
+}
+
+fn measuring(ui: &mut Ui, race: &Race, way: Way) {
+    ui.horizontal(|ui| {
+        ui.add(Spinner::new().size(12.0));
+        ui.label(words::measuring(words::way(way), race.lane(way).runs.len() + 1, RUNS));
+    });
+}
+
+/// A lane: its clock and its text.
+fn lane(ui: &mut Ui, state: &State, race: &Race, way: Way, longest_ms: f64, text_height: f32) {
+    let name = words::way(way);
+    let replay = race.lane(way).replay.as_ref().filter(|_| !race.is_measuring());
+    ui.horizontal(|ui| {
+        ui.strong(name);
+        if let Some(replay) = replay {
+            let clock = RichText::new(round_words::ms(replay.clock_ms())).monospace();
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| ui.label(clock));
+        }
+    });
+    if let Some(replay) = replay.filter(|_| longest_ms > 0.0) {
+        // Both bars have the length of the longer race, so that they show one clock.
+        let (share, own) = (replay.clock_ms() / longest_ms, replay.length_ms() / longest_ms);
+        let width = ui.available_width();
+        let bar =
+            ProgressBar::new((share / own.max(1e-9)) as f32).desired_width(width * own as f32).desired_height(6.0);
+        let bar = ui.add(bar);
+        bar.widget_info(|| {
+            let mut info = WidgetInfo::labeled(Role::ProgressIndicator, true, words::progress(name));
+            info.value = Some(share / own.max(1e-9) * 100.0);
+            info
+        });
+    } else {
+        ui.add_space(6.0 + ui.spacing().item_spacing.y);
+    }
+    let frame = eframe::egui::Frame::group(ui.style());
+    frame.show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        let scroll = ScrollArea::vertical().id_salt(name).max_height(text_height).min_scrolled_height(text_height);
+        scroll.auto_shrink(false).stick_to_bottom(true).show(ui, |ui| {
+            let font = TextStyle::Body.resolve(ui.style());
+            let style = RoundStyle::of(&state.settings, font, ui.available_width(), ui.visuals());
+            // Columns justify what is in them; text is better left ragged.
+            ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
+                ui.spacing_mut().item_spacing.y = 2.0;
+                for text in race.texts(way) {
+                    ui.label(round_text::layout(text, &style, ui.visuals()).0);
+                }
+            });
+        });
+    });
+}
+
+/// Adds to a column of figures, which end where those above and below end.
+fn right(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> Response) {
+    let size = vec2(COLUMN, ui.text_style_height(&TextStyle::Body));
+    ui.allocate_ui_with_layout(size, Layout::right_to_left(Align::Center), add);
+}
+
+/// The measured figures, the ways side by side.
+fn figures(ui: &mut Ui, race: &Race, ways: &[Way]) {
+    let row = |ui: &mut Ui, name: &str, help: &str, value: &dyn Fn(&Lane) -> Option<String>| {
+        ui.weak(name).on_hover_text(help);
+        for &way in ways {
+            right(ui, |ui| match value(race.lane(way)) {
+                Some(value) => ui.label(value),
+                None => ui.weak(strings::NOT_MEASURED),
+            });
+        }
+        ui.end_row();
+    };
+    let median = |get: fn(&Measured) -> Option<f64>| move |lane: &Lane| lane.median().and_then(get);
+    let ms = |get: fn(&Measured) -> Option<f64>| move |lane: &Lane| median(get)(lane).map(round_words::ms);
+    let tally =
+        |get: fn(&crate::tally::Tally) -> String| move |lane: &Lane| lane.median().map(|m| get(&m.figures.tally));
+    Grid::new("race figures").num_columns(ways.len() + 1).spacing(vec2(28.0, 2.0)).striped(true).show(ui, |ui| {
+        ui.weak("");
+        for &way in ways {
+            right(ui, |ui| ui.strong(words::way(way)));
+        }
+        ui.end_row();
+        row(ui, words::DECODING, words::DECODING_HELP, &|lane| {
+            let (shortest, longest) = lane.range_ms()?;
+            Some(words::median(lane.median()?.decode_ms()?, shortest, longest))
+        });
+        row(ui, words::ALL_RUNS, words::ALL_RUNS_HELP, &|lane| {
+            let runs: Vec<_> = lane.runs.iter().filter_map(Measured::decode_ms).map(round_words::ms).collect();
+            (!runs.is_empty()).then(|| runs.join(" · "))
+        });
+        row(ui, words::VISION, words::VISION_HELP, &ms(|m| m.figures.times().map(|t| t.vision_ms)));
+        row(ui, words::PREFILL, words::PREFILL_HELP, &ms(|m| m.figures.times().map(|t| t.prefill_ms)));
+        row(ui, words::WHOLE, words::WHOLE_HELP, &ms(Measured::whole_ms));
+        row(ui, round_words::TOKENS, round_words::TOKENS_HELP, &tally(|t| t.tokens.to_string()));
+        row(ui, round_words::FORWARDS, round_words::FORWARDS_HELP, &tally(|t| t.forwards.to_string()));
+        row(ui, round_words::PER_FORWARD, round_words::PER_FORWARD_HELP, &|lane| {
+            Some(format!("{:.2}", lane.median()?.figures.tally.tokens_per_forward()?))
+        });
+        row(ui, round_words::RATE, round_words::RATE_HELP, &|lane| {
+            Some(format!("{:.0}", lane.median()?.figures.ended.decode_rate()?))
+        });
+    });
+}
+
+/// What the measurement says, whichever way it goes.
+fn conclusion(ui: &mut Ui, race: &Race) {
+    let Some(verdict) = race.verdict() else { return };
+    let text = match verdict {
+        Verdict::Same { tokens } => words::same(tokens),
+        Verdict::Differ { request, token } => words::differ(request + 1, token + 1),
+    };
+    ui.horizontal_wrapped(|ui| {
+        mark(ui, matches!(verdict, Verdict::Same { .. }));
+        ui.strong(text);
+        ui.add_space(12.0);
+        let times = |lane: &Lane| Some((lane.median()?.decode_ms()?, lane.range_ms()?));
+        let (spec, ar) = (times(race.lane(Way::Spec)), times(race.lane(Way::Ar)));
+        if let (Some((spec_ms, spec_range)), Some((ar_ms, ar_range))) = (spec, ar) {
+            let overlap = spec_range.0 <= ar_range.1 && ar_range.0 <= spec_range.1;
+            ui.label(words::ratio(spec_ms / ar_ms, overlap));
+        }
+    });
+    ui.add_space(6.0);
+}
+
+/// A check mark or a cross.
+fn mark(ui: &mut Ui, good: bool) {
+    let (space, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
+    let at = Rect::from_center_size(space.center(), vec2(10.0, 10.0));
+    let painter = ui.painter();
+    if good {
+        let stroke = Stroke::new(2.0, colours::same(ui.visuals()));
+        painter.line_segment([at.left_center(), at.center_bottom() - vec2(1.0, 1.0)], stroke);
+        painter.line_segment([at.center_bottom() - vec2(1.0, 1.0), at.right_top()], stroke);
+    } else {
+        let stroke = Stroke::new(2.0, colours::REJECTED);
+        painter.line_segment([at.left_top(), at.right_bottom()], stroke);
+        painter.line_segment([at.right_top(), at.left_bottom()], stroke);
+    }
+}
+
+fn controls(ui: &mut Ui, race: &Race, actions: &mut Actions) {
+    let mut ask = |ask| actions.ask(Action::Race(ask));
+    ui.horizontal(|ui| {
+        if race.is_measuring() {
+            if ui.button(words::STOP).on_hover_text(words::STOP_HELP).clicked() {
+                ask(RaceAsk::Stop);
+            }
+        } else {
+            if ui.add(Button::new(words::AGAIN)).on_hover_text(words::AGAIN_HELP).clicked() {
+                ask(RaceAsk::Again);
+            }
+            let playable = [&race.spec, &race.ar].iter().any(|lane| lane.replay.is_some());
+            if playable {
+                ui.separator();
+                if race.is_playing() {
+                    if icon_button(ui, Icon::Pause, round_words::PAUSE, true).clicked() {
+                        ask(RaceAsk::Pause);
+                    }
+                } else if icon_button(ui, Icon::Play, words::PLAY, true).clicked() {
+                    ask(RaceAsk::Play);
+                }
+                let mut pace = race.pace;
+                let chooser = ComboBox::from_id_salt("race pace").selected_text(words::pace(pace)).show_ui(ui, |ui| {
+                    for choice in words::PACES {
+                        ui.selectable_value(&mut pace, choice, words::pace(choice));
+                    }
+                });
+                chooser.response.on_hover_text(words::PACE_HELP).widget_info(|| {
+                    let mut info = WidgetInfo::labeled(Role::ComboBox, true, words::PACE);
+                    info.current_text_value = Some(words::pace(race.pace));
+                    info
+                });
+                if pace != race.pace {
+                    ask(RaceAsk::Pace(pace));
+                }
+            }
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            if ui.button(words::CLOSE).on_hover_text(words::CLOSE_HELP).clicked() {
+                ask(RaceAsk::Close);
+            }
+        });
+    });
 }
 
 #[cfg(test)]

@@ -1,26 +1,30 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use eframe::egui::Key;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
+use engine::decode::Decode;
 use engine::device::Device;
 use engine::document::Turn;
-use engine::event::{Piece, RequestId};
-use engine::page::{PageResult, RegionResult, Timings};
+use engine::event::{Event, Outcome, Piece, RequestId};
+use engine::page::{PageResult, Reading, RegionResult, Status, Timings};
 use engine::region::{Label, Rect, Region};
-use engine::worker::{EngineInfo, PageOrder, Pages, Source};
+use engine::worker::{EngineInfo, Job, PageOrder, Pages, Source};
 
 use super::*;
 use crate::cli::{ModelArgs, PdfRendererArg, Weights};
-use crate::reader::EngineReader;
 use crate::reader::testing::{finished, opened, over, reading, round};
+use crate::reader::{EngineReader, Next, Reader, Running, Waker};
 use crate::window::action::Action;
-use crate::window::project::DocumentId;
 use crate::window::rounds::testing::window;
 use crate::window::state::EngineState;
 use crate::window::strings;
+use crate::window::workspace::log::RequestText;
+use crate::window::workspace::notice::Notice;
+use crate::window::workspace::project::{DocumentId, PageKey, RegionId};
 
 /// A reader of recorded jobs. A job whose events end without `Finished` is still at work.
 #[derive(Default)]
@@ -209,7 +213,7 @@ fn the_text_is_there_while_it_is_measured() {
     let mut race = race();
     assert!(!drain(&mut race, &reader([Ok(half)])));
     assert!(race.is_measuring());
-    let texts: Vec<String> = race.texts(Way::Spec).into_iter().map(LiveText::plain).collect();
+    let texts: Vec<String> = race.texts(Way::Spec).into_iter().map(RequestText::plain).collect();
     assert_eq!(texts, ["word word word word "]);
     assert!(race.texts(Way::Ar).is_empty());
 }
@@ -277,7 +281,7 @@ fn what_goes_wrong_is_told() {
     let failed = Event::PageFailed { page: 0, message: "page 1 is damaged".to_owned() };
     assert_eq!(told(vec![Ok(vec![failed, over(Outcome::Completed)])]), "page 1 is damaged");
     let empty = finished(page(Vec::new()));
-    assert_eq!(told(vec![Ok(vec![empty, over(Outcome::Completed)])]), words::NOTHING);
+    assert_eq!(told(vec![Ok(vec![empty, over(Outcome::Completed)])]), Notice::NothingToRace.to_string());
     // A request that failed is no measurement.
     let mut broken = run(&[3], 10.0);
     for event in &mut broken {
@@ -487,7 +491,7 @@ fn the_bundled_checkpoint_races_to_the_same_tokens() {
     assert!(race.verdict().is_some_and(|verdict| matches!(verdict, Verdict::Same { tokens: 2.. })));
     race.ask(RaceAsk::Pace(1000.0));
     while race.tick(1.0) {}
-    let text = |way| race.texts(way).into_iter().map(LiveText::plain).collect::<String>();
+    let text = |way| race.texts(way).into_iter().map(RequestText::plain).collect::<String>();
     assert_eq!(text(Way::Spec), text(Way::Ar));
     assert!(!text(Way::Spec).is_empty());
 }

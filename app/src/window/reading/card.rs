@@ -17,12 +17,12 @@ use crate::window::clipboard::tsv;
 use crate::window::colours;
 use crate::window::command::Command;
 use crate::window::hover_card;
-use crate::window::live::LiveRegion;
-use crate::window::project::{PageRegion, RegionId};
 use crate::window::record::record;
 use crate::window::round_marks::character_at;
 use crate::window::state::State;
 use crate::window::strings::{self, reading as words};
+use crate::window::workspace::live::LiveRegion;
+use crate::window::workspace::project::{PageRegion, RegionId};
 
 /// Width of the stripe in the colour of the region's kind, points.
 const STRIPE: f32 = 3.0;
@@ -117,7 +117,7 @@ fn header(ui: &mut Ui, state: &State, numbered: Numbered<'_>, progress: &Progres
         ui.spacing_mut().item_spacing.x = 6.0;
         handle(ui, numbered);
         ui.label(RichText::new(number.to_string()).strong());
-        kind(ui, numbered, actions);
+        kind(ui, numbered, state.is_page_locked(), actions);
         if region.edit.is_some() {
             ui.label(RichText::new(strings::status::EDITED).small().color(colours::notable(ui.visuals())));
         } else {
@@ -146,7 +146,7 @@ fn header(ui: &mut Ui, state: &State, numbered: Numbered<'_>, progress: &Progres
             {
                 actions.ask(Action::Copy { text: tsv(&cells), html: Some(cells.to_html()) });
             }
-            if region.edit.is_some() && !editing && action(ui, true, words::REVERT_BUTTON, &words::revert(number)) {
+            if region.edit.is_some() && !editing && action(ui, !is_busy, words::REVERT_BUTTON, &words::revert(number)) {
                 actions.ask(Action::Select(vec![region.id]));
                 actions.command(Command::RevertText);
             }
@@ -186,25 +186,29 @@ fn handle(ui: &mut Ui, numbered: Numbered<'_>) {
 }
 
 /// The kind, and a menu to change it.
-fn kind(ui: &mut Ui, numbered: Numbered<'_>, actions: &mut Actions) {
+fn kind(ui: &mut Ui, numbered: Numbered<'_>, is_locked: bool, actions: &mut Actions) {
     let Numbered { number, region } = numbered;
     let label = region.region.label;
-    let menu = ui.menu_button(RichText::new(format!("{}    ", strings::label(label))).small(), |ui| {
-        for choice in strings::CHOICES {
-            if ui.selectable_label(choice == label, strings::label(choice)).clicked() {
-                actions.ask(Action::Select(vec![region.id]));
-                actions.ask(Action::Relabel(choice));
-                ui.close();
+    let face = RichText::new(format!("{}    ", strings::label(label))).small();
+    let menu = ui.add_enabled_ui(!is_locked, |ui| {
+        ui.menu_button(face, |ui| {
+            for choice in strings::CHOICES {
+                if ui.selectable_label(choice == label, strings::label(choice)).clicked() {
+                    actions.ask(Action::Select(vec![region.id]));
+                    actions.ask(Action::Relabel(choice));
+                    ui.close();
+                }
             }
-        }
+        })
     });
+    let menu = menu.inner;
     // A triangle says that there is more.
     let tip = menu.response.rect.right_center() - vec2(9.0, -1.5);
     let colour = ui.style().interact(&menu.response).fg_stroke.color;
     let corners = [vec2(-3.0, -3.0), vec2(3.0, -3.0), vec2(0.0, 1.0)].map(|corner| tip + corner);
     ui.painter().add(Shape::convex_polygon(corners.to_vec(), colour, Stroke::NONE));
     let name = words::kind(number, label);
-    menu.response.widget_info(|| WidgetInfo::labeled(eframe::egui::Role::Button, true, &name));
+    menu.response.widget_info(|| WidgetInfo::labeled(eframe::egui::Role::Button, !is_locked, &name));
 }
 
 fn state_word(ui: &mut Ui, progress: &Progress<'_>) {

@@ -4,14 +4,14 @@ use eframe::egui::{
     Button, EventFilter, Id, Key, KeyboardShortcut, Modifiers, Role, ScrollArea, TextBuffer, TextEdit, TextStyle, Ui,
     WidgetInfo,
 };
-use engine::region::Role as Kind;
+use engine::region::Role as RegionRole;
 
 use super::card::Numbered;
 use super::{figure, long_text};
 use crate::window::action::{Action, Actions};
-use crate::window::project::RegionId;
 use crate::window::state::State;
 use crate::window::strings::reading as words;
+use crate::window::workspace::project::RegionId;
 
 /// Keeps the edit.
 const KEEP: KeyboardShortcut = KeyboardShortcut::new(Modifiers::COMMAND, Key::Enter);
@@ -30,7 +30,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, numbered: Numbered<'_>, text: &st
         figure::show(ui, state, key, page, region.bounds(), most, &words::print_of(number));
     }
     let role = region.region.label.role();
-    let font = if matches!(role, Kind::Table | Kind::Formula) || region.region.preformatted {
+    let font = if matches!(role, RegionRole::Table | RegionRole::Formula) || region.region.preformatted {
         TextStyle::Monospace
     } else {
         TextStyle::Body
@@ -72,7 +72,7 @@ pub(super) fn show(ui: &mut Ui, state: &State, numbered: Numbered<'_>, text: &st
         if button(ui, words::DROP, &DROP) || drop {
             actions.ask(Action::AbandonEdit);
         }
-        if role == Kind::Table {
+        if role == RegionRole::Table {
             ui.weak(words::TABLE_IS_HTML);
         }
     });

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use eframe::egui::{self, Color32, ColorImage, Id, Image, Sense, TextureHandle, TextureOptions, Ui, Vec2, vec2};
 use engine::region::Rect;
 
-use crate::window::project::{Page, PageKey};
 use crate::window::pyramid::Pyramid;
 use crate::window::state::State;
+use crate::window::workspace::project::{Page, PageKey};
 
 /// Pictures kept.
 const KEPT: usize = 24;

@@ -7,7 +7,8 @@ use super::underline::underlines;
 use crate::window::action::Actions;
 use crate::window::colours;
 use crate::window::command::Command;
-use crate::window::round_marks::{Kind, Mark};
+use crate::window::highlight::MarkKind;
+use crate::window::round_marks::Mark;
 use crate::window::state::State;
 use crate::window::strings::reading as words;
 
@@ -31,10 +32,10 @@ pub(super) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
             ui.label(RichText::new(words::AGAIN).small()).on_hover_text(words::AGAIN_MORE);
             if settings.ghosts {
                 ui.add_space(6.0);
-                sample(ui, words::DRAFT, Kind::Ghost, &font).on_hover_text(words::DRAFT_MORE);
+                sample(ui, words::DRAFT, MarkKind::Ghost, &font).on_hover_text(words::DRAFT_MORE);
             }
             ui.add_space(6.0);
-            sample(ui, words::REFUSED, Kind::Rejected, &font).on_hover_text(words::REFUSED_MORE);
+            sample(ui, words::REFUSED, MarkKind::Rejected, &font).on_hover_text(words::REFUSED_MORE);
         });
     }
 }
@@ -48,13 +49,13 @@ fn switch(ui: &mut Ui, command: Command, mut on: bool, actions: &mut Actions) {
 /// A round's number in its colour over its pattern.
 fn swatch(ui: &mut Ui, round: u32, font: &FontId) {
     let job = LayoutJob::simple_singleline(round.to_string(), font.clone(), colours::round(round, ui.visuals()));
-    marked(ui, job, 18.0, round, Kind::Round, &words::round_swatch(round));
+    marked(ui, job, 18.0, round, MarkKind::Round, &words::round_swatch(round));
 }
 
 /// A word as drafts or refused drafts look.
-fn sample(ui: &mut Ui, word: &str, kind: Kind, font: &FontId) -> Response {
+fn sample(ui: &mut Ui, word: &str, kind: MarkKind, font: &FontId) -> Response {
     let mut format = TextFormat::simple(font.clone(), colours::ghost(ui.visuals()));
-    if kind == Kind::Rejected {
+    if kind == MarkKind::Rejected {
         format.color = colours::refused(ui.visuals());
         format.strikethrough = Stroke::new(1.0, colours::REJECTED);
     } else {
@@ -64,12 +65,12 @@ fn sample(ui: &mut Ui, word: &str, kind: Kind, font: &FontId) -> Response {
 }
 
 /// A text with its mark, at least so wide.
-fn marked(ui: &mut Ui, job: LayoutJob, width: f32, round: u32, kind: Kind, name: &str) -> Response {
+fn marked(ui: &mut Ui, job: LayoutJob, width: f32, round: u32, kind: MarkKind, name: &str) -> Response {
     let text = ui.painter().layout_job(job);
     let size = vec2(text.size().x.max(width), text.size().y + 2.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     // What was refused stands before the bar, and the bar before the correction.
-    let shift = if kind == Kind::Rejected { vec2(rect.width() + 3.0, 0.0) } else { vec2(0.0, 0.0) };
+    let shift = if kind == MarkKind::Rejected { vec2(rect.width() + 3.0, 0.0) } else { vec2(0.0, 0.0) };
     underlines(ui, rect.expand(6.0), [Mark { rect: rect.translate(shift), round, kind }]);
     let at = rect.center_top() - vec2(text.size().x / 2.0, 0.0);
     ui.painter().galley(at, text, ui.visuals().text_color());

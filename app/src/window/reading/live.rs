@@ -6,10 +6,10 @@ use super::card::{self, Dragged, Numbered};
 use super::column::{Column, Shown, Target};
 use crate::window::action::{Action, Actions};
 use crate::window::colours;
-use crate::window::live::Live;
-use crate::window::project::{Page, RegionId};
 use crate::window::state::State;
 use crate::window::strings::reading as words;
+use crate::window::workspace::live::Live;
+use crate::window::workspace::project::{Page, RegionId};
 
 /// How close to the pane's edge a moved card makes it scroll, points.
 const EDGE: f32 = 28.0;

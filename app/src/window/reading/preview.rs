@@ -7,9 +7,9 @@ use super::column::Column;
 use super::rendered::{Rendered, Scope, rendered};
 use super::{figure, table};
 use crate::window::colours;
-use crate::window::project::PageKey;
 use crate::window::state::State;
 use crate::window::strings::reading as words;
+use crate::window::workspace::project::PageKey;
 
 /// Indent of a nested list, points.
 const INDENT: f32 = 20.0;

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use eframe::egui::{Id, Ui};
 use engine::export::{Block, DocumentResult, ExportOptions, blocks, markdown};
 
-use crate::window::project::{DocumentId, Page, PageKey};
-use crate::window::result::page_outcome;
 use crate::window::state::State;
+use crate::window::workspace::project::{DocumentId, Page, PageKey};
+use crate::window::workspace::result::page_outcome;
 
 /// What is exported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(super) struct Rendered {
 
 /// What an export is made of.
 #[derive(Clone)]
-struct Source {
+struct RenderedFrom {
     document: DocumentId,
     name: String,
     /// Each with its number.
@@ -51,9 +51,9 @@ struct Source {
 #[derive(Default)]
 struct Cache {
     /// The newest that is done.
-    done: Option<(Source, Arc<Rendered>)>,
+    done: Option<(RenderedFrom, Arc<Rendered>)>,
     /// What is being made.
-    making: Option<(Source, Receiver<Rendered>)>,
+    making: Option<(RenderedFrom, Receiver<Rendered>)>,
 }
 
 /// The export as it stands; an older one of the same document while a new one is being made.
@@ -65,7 +65,7 @@ pub(super) fn rendered(ui: &Ui, state: &State, scope: Scope) -> Option<Arc<Rende
     let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
     let pages = document.pages.iter().enumerate().filter(|(at, _)| scope == Scope::Document || *at == key.page);
     let furniture = state.settings.furniture;
-    let is_current = |source: &Source| {
+    let is_current = |source: &RenderedFrom| {
         source.document == document.id
             && source.furniture == furniture
             && pages
@@ -80,7 +80,7 @@ pub(super) fn rendered(ui: &Ui, state: &State, scope: Scope) -> Option<Arc<Rende
         Some((source, done)) if is_current(source) => return Some(Arc::clone(done)),
         _ => {}
     }
-    let source = || Source {
+    let source = || RenderedFrom {
         document: document.id,
         name: document.name.clone(),
         pages: pages.clone().map(|(at, page)| (at, Arc::clone(page))).collect(),
@@ -107,7 +107,7 @@ pub(super) fn rendered(ui: &Ui, state: &State, scope: Scope) -> Option<Arc<Rende
     cache.done.as_ref().filter(|(source, _)| source.document == document.id).map(|(_, done)| Arc::clone(done))
 }
 
-fn make(source: &Source) -> Rendered {
+fn make(source: &RenderedFrom) -> Rendered {
     let pages = source.pages.iter().filter_map(|(index, page)| page_outcome(page, *index, false)).collect();
     let document = DocumentResult { name: source.name.clone(), pages };
     let options = ExportOptions { furniture: source.furniture, ..ExportOptions::default() };

@@ -14,11 +14,11 @@ use super::epoch::Epoch;
 const PADDING: Vec2 = vec2(6.0, 4.0);
 /// A column is not made narrower than this for the sake of the others, points.
 const NARROWEST: f32 = 48.0;
-/// Layouts kept.
+/// LaidOutTables kept.
 const KEPT: usize = 32;
 
 /// A table laid out for a width.
-struct Layout {
+struct LaidOutTable {
     table: Table,
     look: Look,
     cells: Vec<Cell>,
@@ -87,8 +87,8 @@ pub(super) fn parsed(ui: &Ui, text: &str) -> Option<Arc<Table>> {
 }
 
 /// The layout of a table; those used lately are kept.
-fn laid_out(ui: &Ui, table: &Table) -> Arc<Layout> {
-    type Layouts = Arc<Mutex<Vec<Arc<Layout>>>>;
+fn laid_out(ui: &Ui, table: &Table) -> Arc<LaidOutTable> {
+    type LaidOutTables = Arc<Mutex<Vec<Arc<LaidOutTable>>>>;
     let look = Look {
         epoch: Epoch::now(ui),
         width: ui.available_width(),
@@ -96,7 +96,8 @@ fn laid_out(ui: &Ui, table: &Table) -> Arc<Layout> {
         font: TextStyle::Body.resolve(ui.style()).size,
         dark: ui.visuals().dark_mode,
     };
-    let layouts = ui.data_mut(|data| data.get_temp_mut_or_default::<Layouts>(Id::unique("reading tables")).clone());
+    let layouts =
+        ui.data_mut(|data| data.get_temp_mut_or_default::<LaidOutTables>(Id::unique("reading tables")).clone());
     let mut layouts = layouts.lock().unwrap_or_else(PoisonError::into_inner);
     let found = layouts.iter().position(|layout| layout.look == look && layout.table == *table);
     let layout = match found {
@@ -110,7 +111,7 @@ fn laid_out(ui: &Ui, table: &Table) -> Arc<Layout> {
     layout
 }
 
-fn lay_out(ui: &Ui, table: &Table, look: Look) -> Layout {
+fn lay_out(ui: &Ui, table: &Table, look: Look) -> LaidOutTable {
     let places = table.grid_cells();
     let text = |place: &GridCell<'_>, wrap: f32| {
         let text = RichText::new(&place.cell.text);
@@ -144,7 +145,7 @@ fn lay_out(ui: &Ui, table: &Table, look: Look) -> Layout {
         })
         .collect();
     let size = vec2(lefts.last().copied().unwrap_or(0.0), tops.last().copied().unwrap_or(0.0));
-    Layout { table: table.clone(), look, cells, size }
+    LaidOutTable { table: table.clone(), look, cells, size }
 }
 
 /// Widths of the columns: what their texts want, and where that is too much, an equal share at least.

@@ -15,11 +15,11 @@ use engine::worker::Source;
 
 use crate::window::action::{Action, Actions};
 use crate::window::command::Command;
-use crate::window::detail::{Contents, Detail};
-use crate::window::log::{RequestLog, Step, What};
-use crate::window::project::{DocumentState, Page, PageKey, PageRegion, Project, RegionId, RegionRead};
-use crate::window::replay::{Replay, ReplayAsk};
 use crate::window::state::{ReadingTab, State};
+use crate::window::workspace::detail::{Contents, Detail};
+use crate::window::workspace::log::{RequestLog, Step, What};
+use crate::window::workspace::project::{DocumentState, Page, PageKey, PageRegion, Project, RegionId, RegionRead};
+use crate::window::workspace::replay::{Replay, ReplayAsk};
 
 const SIZE: Vec2 = vec2(420.0, 620.0);
 

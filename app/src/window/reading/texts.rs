@@ -7,16 +7,16 @@ use eframe::egui::{Galley, Id, TextStyle, Ui};
 use engine::region::{Label, Region, Role};
 
 use super::epoch::Epoch;
-use crate::window::detail::Detail;
 use crate::window::hover_card::Card;
-use crate::window::live::LiveRegion;
-use crate::window::log::{LiveText, RequestLog};
-use crate::window::project::{PageRegion, RegionId};
 use crate::window::record::Record;
-use crate::window::replay::Replay;
 use crate::window::round_marks::{Mark, marks};
 use crate::window::round_text::{RoundSpans, RoundStyle, layout_joined};
-use crate::window::settings::Settings;
+use crate::window::workspace::detail::Detail;
+use crate::window::workspace::live::LiveRegion;
+use crate::window::workspace::log::{RequestLog, RequestText};
+use crate::window::workspace::project::{PageRegion, RegionId};
+use crate::window::workspace::replay::Replay;
+use crate::window::workspace::settings::Settings;
 
 /// Laid-out regions kept; more than fit on a screen.
 const KEPT: usize = 96;
@@ -26,13 +26,13 @@ const LINE_HEIGHT: f32 = 1.5;
 
 /// What there is to tell of a region: its requests with their texts.
 pub(super) struct Told<'a> {
-    requests: Vec<(&'a RequestLog, &'a LiveText)>,
-    source: Source,
+    requests: Vec<(&'a RequestLog, &'a RequestText)>,
+    source: TextsOf,
 }
 
 /// Where a text comes from, and how far it is.
 #[derive(Clone, Debug, PartialEq)]
-enum Source {
+enum TextsOf {
     /// A region that is being read, and what was seen of it.
     Live { seen: usize },
     /// A replay after so many steps.
@@ -68,7 +68,7 @@ struct Entry {
 /// All that a layout depends on.
 #[derive(Clone, Debug, PartialEq)]
 struct Look {
-    source: Source,
+    source: TextsOf,
     epoch: Epoch,
     label: Label,
     wrap: f32,
@@ -85,18 +85,18 @@ impl<'a> Told<'a> {
     pub(super) fn live(live: &'a LiveRegion) -> Self {
         let seen = live.begun().map(|request| 1 + request.log.steps.len() + usize::from(request.log.status.is_some()));
         let requests = live.begun().map(|request| (&request.log, &request.text)).collect();
-        Self { requests, source: Source::Live { seen: seen.sum() } }
+        Self { requests, source: TextsOf::Live { seen: seen.sum() } }
     }
 
     /// Of a region that is played again.
     pub(super) fn replay(replay: &'a Replay) -> Self {
-        Self { requests: replay.requests().collect(), source: Source::Replay { at: replay.at() } }
+        Self { requests: replay.requests().collect(), source: TextsOf::Replay { at: replay.at() } }
     }
 
     /// Of a region that was read.
     pub(super) fn read(detail: &Detail, record: &'a Record) -> Self {
         let requests = record.requests.iter().map(|(log, text)| (log, text)).collect();
-        Self { requests, source: Source::Read(detail.clone()) }
+        Self { requests, source: TextsOf::Read(detail.clone()) }
     }
 }
 
@@ -157,7 +157,7 @@ impl Coloured {
     }
 }
 
-fn lay_out(ui: &Ui, region: &Region, requests: &[(&RequestLog, &LiveText)], settings: &Settings) -> Coloured {
+fn lay_out(ui: &Ui, region: &Region, requests: &[(&RequestLog, &RequestText)], settings: &Settings) -> Coloured {
     let monospace = region.preformatted || region.label.role() == Role::Formula;
     let font = if monospace { TextStyle::Monospace } else { TextStyle::Body };
     let style = RoundStyle::of(settings, font.resolve(ui.style()), ui.available_width(), ui.visuals());
@@ -179,7 +179,7 @@ fn lay_out(ui: &Ui, region: &Region, requests: &[(&RequestLog, &LiveText)], sett
 fn separator(
     region: &Region,
     above: engine::region::Rect,
-    before: &LiveText,
+    before: &RequestText,
     bounds: engine::region::Rect,
 ) -> &'static str {
     let line_of = |bounds: engine::region::Rect| {
@@ -206,11 +206,11 @@ mod tests {
     use engine::region::{Label, Line, Rect as Box};
 
     use super::*;
-    use crate::window::log::Run;
+    use crate::window::workspace::log::TextRun;
 
-    fn text(text: &str) -> LiveText {
-        let run = Run { text: text.to_owned(), round: 0, origin: Origin::Causal, rejected: None };
-        LiveText { runs: vec![run], ghost: String::new() }
+    fn text(text: &str) -> RequestText {
+        let run = TextRun { text: text.to_owned(), round: 0, origin: Origin::Causal, rejected: None };
+        RequestText { runs: vec![run], ghost: String::new() }
     }
 
     fn line(y: u32, starts_paragraph: bool) -> Line {
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(separator(&region, at(0), &text("divi-"), at(30)), "");
         assert_eq!(separator(&region, at(30), &text("end."), at(60)), "\n");
         assert_eq!(separator(&region, at(60), &text("left"), Box::new(300, 60, 500, 80)), " ", "parts of one line");
-        assert_eq!(separator(&region, at(0), &LiveText::default(), at(30)), "");
+        assert_eq!(separator(&region, at(0), &RequestText::default(), at(30)), "");
         region.preformatted = true;
         assert_eq!(separator(&region, at(0), &text("fn main()"), at(30)), "\n");
         let table = Region::new(Label::Table, Box::new(0, 0, 500, 100));

@@ -5,12 +5,12 @@ use eframe::egui::{
     Ui, Vec2, Visuals, WidgetInfo, pos2, vec2,
 };
 
-use super::chart::{Bar, Chart, Ending};
 use crate::window::action::{Action, Actions};
 use crate::window::colours::{self, Pattern};
-use crate::window::project::RegionId;
-use crate::window::replay::{Replay, ReplayAsk};
 use crate::window::strings::rounds as words;
+use crate::window::workspace::chart::{Bar, Chart, Ending};
+use crate::window::workspace::project::RegionId;
+use crate::window::workspace::replay::{Replay, ReplayAsk};
 
 /// Width of a bar, points.
 const WIDTH: f32 = 8.0;
@@ -43,7 +43,7 @@ pub(super) fn show(
             Some(bar) => {
                 ui.horizontal(|ui| {
                     ui.add_space(SCALE);
-                    ui.add(Label::new(RichText::new(chart.describe(bar)).small()).truncate());
+                    ui.add(Label::new(RichText::new(describe(chart, bar)).small()).truncate());
                 });
             }
             None => legend(ui, chart.figures.drafts()),
@@ -107,7 +107,7 @@ pub(super) fn show(
                 }
             }
             if let Some(bar) = under {
-                response.on_hover_text_at_pointer(chart.describe(bar));
+                response.on_hover_text_at_pointer(describe(chart, bar));
             }
         });
     });
@@ -306,3 +306,14 @@ fn legend(ui: &mut Ui, drafts: bool) {
         entry(words::PROMPT, &|painter, at| framed(painter, at, Stroke::new(2.0, colour)));
     });
 }
+
+/// A round in one sentence.
+fn describe(chart: &Chart, bar: &Bar) -> String {
+    let request = (chart.figures.tally.requests > 1).then_some(bar.request + 1);
+    let forwards = (bar.counts.forwards > 0).then(|| (bar.forwards_before.saturating_add(1), bar.last_forward()));
+    words::round(request, &bar.counts, bar.kept(), bar.ending(), forwards)
+}
+
+#[cfg(test)]
+#[path = "chart_tests.rs"]
+mod chart_tests;

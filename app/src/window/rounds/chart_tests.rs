@@ -1,8 +1,9 @@
-use engine::page::Status;
+use engine::page::{Status, Timings};
 
 use super::*;
-use crate::window::log::What;
 use crate::window::rounds::testing::{request, round};
+use crate::window::workspace::chart::{Figures, total_ms};
+use crate::window::workspace::log::{RequestLog, What};
 
 fn chart(logs: &[RequestLog]) -> Chart {
     Chart::of(logs.iter().enumerate())
@@ -52,7 +53,7 @@ fn bars_know_their_forwards_and_their_place_in_the_replay() {
     let chart = chart(&[first, request([]), second]);
     assert_eq!(chart.bars.iter().map(|bar| bar.done_at).collect::<Vec<_>>(), [1, 3, 5, 6, 8]);
     assert_eq!(chart.bars.iter().map(|bar| bar.request).collect::<Vec<_>>(), [0, 0, 0, 2, 2]);
-    let told: Vec<_> = chart.bars.iter().map(|bar| chart.describe(bar)).collect();
+    let told: Vec<_> = chart.bars.iter().map(|bar| describe(&chart, bar)).collect();
     assert_eq!(
         told,
         [
@@ -74,7 +75,7 @@ fn bars_know_their_forwards_and_their_place_in_the_replay() {
 fn a_round_without_a_draft_is_told_as_such() {
     let chart = chart(&[request([round(5.0, 0, 0, 0, 1), round(6.0, 1, 0, 0, 1)])]);
     assert_eq!(
-        chart.bars.last().map(|bar| chart.describe(bar)).as_deref(),
+        chart.bars.last().map(|bar| describe(&chart, bar)).as_deref(),
         Some("Round 1: 1 token, no draft, forward 1")
     );
 }
@@ -93,5 +94,5 @@ fn counts_beyond_all_measure_do_no_harm() {
     }
     let chart = self::chart(&[wild]);
     assert_eq!((chart.figures.tally.forwards, chart.figures.tally.accepted), (u32::MAX, u32::MAX));
-    assert!(chart.bars.iter().all(|bar| !chart.describe(bar).is_empty()));
+    assert!(chart.bars.iter().all(|bar| !describe(&chart, bar).is_empty()));
 }

@@ -5,9 +5,9 @@ use eframe::egui::{Button, ComboBox, Role, Slider, Ui, WidgetInfo};
 use crate::window::action::{Action, Actions};
 use crate::window::command::Command;
 use crate::window::icon::{Icon, icon_button};
-use crate::window::replay::{Pace, Replay, ReplayAsk};
 use crate::window::state::State;
 use crate::window::strings::rounds as words;
+use crate::window::workspace::replay::{Pace, Replay, ReplayAsk};
 
 /// Widths of the controls behind the slider with the space before them, and of a slider that is easy to use, points.
 const CLOSE: f32 = 40.0;

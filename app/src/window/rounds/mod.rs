@@ -1,7 +1,6 @@
 //! The rounds panel: how the focused region was decoded, round by round, and its replay.
 
 mod bars;
-mod chart;
 mod controls;
 mod figures;
 
@@ -9,17 +8,17 @@ use std::sync::Arc;
 
 use eframe::egui::{Align, Id, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2};
 
-pub(crate) use chart::{Chart, Ending, Figures, total_ms};
+use super::workspace::chart::{Chart, Figures, total_ms};
 
 use super::action::Actions;
 use super::command::Command;
-use super::detail::Detail;
-use super::live::LiveRegion;
-use super::log::RequestLog;
-use super::project::{PageRegion, RegionId};
 use super::record::record;
 use super::state::State;
 use super::strings::{self, rounds as words};
+use super::workspace::detail::Detail;
+use super::workspace::live::LiveRegion;
+use super::workspace::log::RequestLog;
+use super::workspace::project::{PageRegion, RegionId};
 
 /// Width of the figures beside the bars.
 const FIGURES: f32 = 316.0;

@@ -8,10 +8,10 @@ use engine::page::{Status, Timings};
 use engine::region::{Label, Rect, Region};
 use engine::worker::Source;
 
-use crate::window::detail::{Contents, Detail};
-use crate::window::log::{RequestLog, Step, What};
-use crate::window::project::{DocumentState, Page, PageKey, PageRegion, RegionId, RegionRead};
 use crate::window::state::State;
+use crate::window::workspace::detail::{Contents, Detail};
+use crate::window::workspace::log::{RequestLog, Step, What};
+use crate::window::workspace::project::{DocumentState, Page, PageKey, PageRegion, RegionId, RegionRead};
 
 /// A round as it is seen: its draft, if it has one, and what was committed.
 pub(crate) fn round(at_ms: f64, round: u32, drafted: u32, accepted: u32, tokens: u32) -> Vec<Step> {

@@ -8,8 +8,8 @@ use egui_kittest::kittest::Queryable as _;
 use super::testing::{request, requests, round, window};
 use super::*;
 use crate::window::action::Action;
-use crate::window::log::What;
-use crate::window::replay::{Pace, Replay, ReplayAsk};
+use crate::window::workspace::log::What;
+use crate::window::workspace::replay::{Pace, Replay, ReplayAsk};
 
 /// The panel over a window, and what was asked of it.
 struct Panel {
@@ -184,7 +184,8 @@ fn a_pace_is_chosen_from_a_list() {
 #[test]
 fn a_replay_of_another_region_does_not_show() {
     let (mut state, id) = replaying(50);
-    state.view.select(state.page().and_then(|page| page.regions.first()).map(|region| region.id));
+    let first = state.page().and_then(|page| page.regions.first()).map(|region| region.id);
+    state.view.select(first);
     assert_ne!(state.view.focus, Some(id));
     assert!(Panel::new(state).shows(words::NOT_READ));
 }

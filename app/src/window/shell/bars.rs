@@ -6,8 +6,8 @@ use super::{command_button, command_entry, hint};
 use crate::window::action::{Action, Actions};
 use crate::window::command::{Command, Group};
 use crate::window::icon::{Icon, adorn, icon_button};
-use crate::window::project::PageKey;
 use crate::window::state::{EngineState, State, Tool};
+use crate::window::workspace::project::PageKey;
 use crate::window::{canvas, strings};
 
 /// Draws all three.

@@ -76,9 +76,10 @@ pub(super) fn command_entry(ui: &mut Ui, command: Command, state: &State, action
         ToggleFurniture => Some(state.settings.furniture),
         _ => None,
     };
+    let named = |operation| format!("{} {}", command.label(), lower(strings::change::name(operation)));
     let label = match command {
-        Undo => state.history.undo_name().map(|name| format!("{} {}", command.label(), lower(name))),
-        Redo => state.history.redo_name().map(|name| format!("{} {}", command.label(), lower(name))),
+        Undo => state.history.undo_operation().map(named),
+        Redo => state.history.redo_operation().map(named),
         _ => None,
     };
     let label = label.unwrap_or_else(|| command.label().to_owned());

@@ -88,8 +88,8 @@ fn about(ui: &mut Ui, actions: &mut Actions) {
     close_row(ui, actions);
 }
 
-fn password(ui: &mut Ui, document: &crate::window::project::Document, text: &str, actions: &mut Actions) {
-    use crate::window::project::DocumentState;
+fn password(ui: &mut Ui, document: &crate::window::workspace::project::Document, text: &str, actions: &mut Actions) {
+    use crate::window::workspace::project::DocumentState;
     ui.set_width(380.0);
     ui.heading(strings::password::TITLE);
     ui.label(strings::password::asked(&document.name));

@@ -9,8 +9,8 @@ use eframe::egui::{
 use engine::page::Status;
 
 use crate::window::action::{Action, Actions};
-use crate::window::project::{Document, DocumentState, Page, PageKey};
 use crate::window::state::State;
+use crate::window::workspace::project::{Document, DocumentState, Page, PageKey};
 use crate::window::{colours, strings};
 
 /// Height of a document's name.
@@ -143,9 +143,8 @@ fn look(ui: &Ui, key: PageKey, page: &Page, state: &State) -> (String, String, C
     if let Some(error) = &page.error {
         return (strings::page::FAILED.to_owned(), error.clone(), colours::error(visuals));
     }
-    if let Some(run) = state.run.as_ref().filter(|run| run.page == Some(key)) {
-        let progress = run.progress();
-        let text = strings::page::reading(progress.regions_done, progress.regions);
+    if let Some((done, regions)) = state.run.as_ref().and_then(|run| run.page_progress(key)) {
+        let text = strings::page::reading(done, regions);
         return (text.clone(), text, visuals.strong_text_color());
     }
     let count = |wanted: &dyn Fn(&Status) -> bool| {

@@ -5,9 +5,10 @@ use eframe::egui::{self, ComboBox, DragValue, RichText, ScrollArea, Slider, Text
 use engine::precision::WeightFormat;
 
 use crate::window::action::{Action, Actions};
-use crate::window::settings::{Decoding, Settings, Theme};
 use crate::window::state::{EngineState, State};
 use crate::window::strings::settings as s;
+use crate::window::workspace::path_form::Asked;
+use crate::window::workspace::settings::{Decoding, Renderer, Settings, Theme};
 use crate::window::{colours, strings};
 
 /// Draws the page; every change is in force at once.
@@ -91,6 +92,25 @@ fn rows(ui: &mut Ui, settings: &mut Settings, state: &State, actions: &mut Actio
         ui.add(Slider::new(&mut settings.dpi, 100..=400).step_by(50.0).suffix(" dpi")).labelled_by(label.id);
         ui.end_row();
 
+        let label = ui.label(s::RENDERER);
+        ComboBox::from_id_salt("renderer")
+            .selected_text(s::renderer(settings.renderer))
+            .width(260.0)
+            .show_ui(ui, |ui| {
+                for renderer in [Renderer::Automatic, Renderer::Pdfium, Renderer::BuiltIn] {
+                    ui.selectable_value(&mut settings.renderer, renderer, s::renderer(renderer));
+                }
+            })
+            .response
+            .labelled_by(label.id);
+        ui.end_row();
+
+        let label = ui.label(s::PDFIUM);
+        ui.vertical(|ui| {
+            ui.add_enabled_ui(settings.renderer != Renderer::BuiltIn, |ui| pdfium(ui, settings, label.id, actions));
+        });
+        ui.end_row();
+
         ui.label(s::LANGUAGE);
         ui.label(s::ENGLISH);
         ui.end_row();
@@ -144,6 +164,30 @@ fn weights(ui: &mut Ui, settings: &mut Settings, label: egui::Id) {
         .response
         .labelled_by(label);
     ui.label(RichText::new(s::WEIGHTS_OF_CARDS).small());
+}
+
+/// Where pdfium's library lies.
+fn pdfium(ui: &mut Ui, settings: &mut Settings, label: egui::Id, actions: &mut Actions) {
+    // What is typed is taken when it is complete.
+    let id = egui::Id::unique("pdfium folder");
+    let stored = settings.pdfium.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let mut typed: String = ui.data(|data| data.get_temp(id)).unwrap_or_else(|| stored.clone());
+    let field =
+        ui.add(TextEdit::singleline(&mut typed).hint_text(s::PDFIUM_HINT).desired_width(300.0)).labelled_by(label);
+    ui.horizontal(|ui| {
+        if ui.button(s::CHOOSE_PDFIUM).clicked() {
+            ui.data_mut(|data| data.remove_temp::<String>(id));
+            actions.ask(Action::Browse(Asked::Pdfium));
+        }
+        let ready = typed.trim() != stored;
+        let entered = field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        if ui.add_enabled(ready, egui::Button::new(s::USE_PDFIUM)).clicked() || (ready && entered) {
+            settings.pdfium = Some(typed.trim()).filter(|path| !path.is_empty()).map(Into::into);
+            ui.data_mut(|data| data.remove_temp::<String>(id));
+        } else if field.changed() {
+            ui.data_mut(|data| data.insert_temp(id, typed.clone()));
+        }
+    });
 }
 
 fn checkpoint(ui: &mut Ui, settings: &mut Settings, label: egui::Id, state: &State, actions: &mut Actions) {

@@ -43,7 +43,8 @@ pub(crate) fn asked_by_keys(ui: &Ui, state: &State) -> Vec<Command> {
             _ if focused => !(plain && matches!(keys.logical_key, Key::Space | Key::Tab | Key::Enter)),
             _ => true,
         };
-        if heard && command.enabled(state) && ui.input_mut(|input| input.consume_shortcut(&keys)) {
+        let answers = || command.enabled(state) || command.refusal(state).is_some();
+        if heard && answers() && ui.input_mut(|input| input.consume_shortcut(&keys)) {
             asked.push(command);
             if keys.logical_key == Key::Tab {
                 // Tab went to a region; no control takes the focus as well.

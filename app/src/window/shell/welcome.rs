@@ -47,8 +47,8 @@ pub(crate) fn show(ui: &mut Ui, state: &State, actions: &mut Actions) {
 }
 
 /// In the place of a page: why the document shows none.
-pub(crate) fn no_page(ui: &mut Ui, document: &crate::window::project::Document, actions: &mut Actions) {
-    use crate::window::project::DocumentState;
+pub(crate) fn no_page(ui: &mut Ui, document: &crate::window::workspace::project::Document, actions: &mut Actions) {
+    use crate::window::workspace::project::DocumentState;
     let height = ui.available_height();
     ui.with_layout(Layout::top_down(Align::Center), |ui| {
         ui.add_space((height * 0.3).max(12.0));

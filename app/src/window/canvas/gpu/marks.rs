@@ -7,8 +7,8 @@ use eframe::egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor};
 use eframe::wgpu;
 
 use super::device::{Screen, instances, pipeline, whole_screen};
-use super::{Highlight, Kind};
 use crate::window::colours::Pattern;
+use crate::window::highlight::{Highlight, MarkKind};
 
 const SHADER: &str =
     concat!(include_str!("../../../../../shaders/screen.wgsl"), include_str!("../../../../../shaders/highlight.wgsl"));
@@ -19,9 +19,9 @@ impl Highlight {
         let Rect { min, max } = self.rect;
         let [x0, y0, x1, y1] = [min.x, min.y, max.x, max.y].map(f32::to_bits);
         let kind = match self.kind {
-            Kind::Round => 0,
-            Kind::Rejected => 1,
-            Kind::Ghost => 2,
+            MarkKind::Round => 0,
+            MarkKind::Rejected => 1,
+            MarkKind::Ghost => 2,
         };
         let pattern = match self.pattern {
             Pattern::Solid => 0,

@@ -4,13 +4,13 @@ mod device;
 mod marks;
 mod page;
 
-use eframe::egui::{Color32, Rect, Ui};
+use eframe::egui::{Rect, Ui};
 use eframe::egui_wgpu::RenderState;
 
 pub(super) use page::page;
 pub(crate) use page::release;
 
-use super::super::colours::Pattern;
+use crate::window::highlight::Highlight;
 
 /// Makes pipelines for the device, once.
 pub(crate) fn prepare(render_state: &RenderState) {
@@ -23,29 +23,6 @@ pub(crate) fn prepare(render_state: &RenderState) {
     resources.insert(page::Resources::new(device, format, &screen));
     resources.insert(marks::Resources::new(device, format, &screen));
     resources.insert(screen);
-}
-
-/// A mark under characters, or before them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Highlight {
-    /// Screen points.
-    pub(crate) rect: Rect,
-    /// In full; the shader makes fills paler.
-    pub(crate) colour: Color32,
-    /// The underline of a round; nothing to the other kinds.
-    pub(crate) pattern: Pattern,
-    pub(crate) kind: Kind,
-}
-
-/// What a mark says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Characters that a round committed: a faint ground, underlined in the round's pattern along its lower edge.
-    Round,
-    /// Before a correction: a bar that fills its rectangle, which is a point or two wide.
-    Rejected,
-    /// A draft that is not verified: hatched.
-    Ghost,
 }
 
 /// Draws marks over what was painted so far, inside `clip`; text painted afterwards stands on them.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use eframe::egui::Ui;
 
 use super::fit::{self, Fitted, Fitting};
-use crate::window::log::LiveText;
-use crate::window::project::RegionId;
+use crate::window::workspace::log::RequestText;
+use crate::window::workspace::project::RegionId;
 
 /// Frames after which what was not looked at is forgotten.
 const KEPT: u64 = 120;
@@ -46,7 +46,7 @@ impl Cache {
         &mut self,
         ui: &Ui,
         request: (RegionId, usize),
-        text: &LiveText,
+        text: &RequestText,
         fitting: Fitting,
     ) -> Arc<Fitted> {
         let stamp = stamp(ui, text);
@@ -84,7 +84,7 @@ impl Fit {
 }
 
 /// Changes with everything that a layout depends on beside the fitting.
-fn stamp(ui: &Ui, text: &LiveText) -> u64 {
+fn stamp(ui: &Ui, text: &RequestText) -> u64 {
     let mut hasher = DefaultHasher::new();
     ui.pixels_per_point().to_bits().hash(&mut hasher);
     for run in &text.runs {

@@ -6,11 +6,11 @@ use eframe::egui::emath::TSTransform;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{FontFamily, FontId, Galley, Rect, Ui, Vec2};
 
-use crate::window::canvas::gpu::Highlight;
 use crate::window::colours;
-use crate::window::log::LiveText;
+use crate::window::highlight::Highlight;
 use crate::window::round_marks::{self, Mark};
 use crate::window::round_text::{self, RoundSpans, RoundStyle};
+use crate::window::workspace::log::RequestText;
 
 /// Smallest letters, points: below that a text is a grey line anyway.
 const LEAST: f32 = 2.0;
@@ -60,7 +60,7 @@ impl Fitted {
 }
 
 /// Fits a text: the largest letters with which it fills the strip, in as many lines as that takes.
-pub(super) fn fit(ui: &Ui, text: &LiveText, fitting: &Fitting) -> Fitted {
+pub(super) fn fit(ui: &Ui, text: &RequestText, fitting: &Fitting) -> Fitted {
     let mut shown = text.clone();
     if !fitting.refused {
         shown.runs.iter_mut().for_each(|run| run.rejected = None);
@@ -90,7 +90,7 @@ pub(super) fn fit(ui: &Ui, text: &LiveText, fitting: &Fitting) -> Fitted {
     }
 }
 
-fn lay_out(ui: &Ui, text: &LiveText, fitting: &Fitting, size: f32) -> (LayoutJob, RoundSpans) {
+fn lay_out(ui: &Ui, text: &RequestText, fitting: &Fitting, size: f32) -> (LayoutJob, RoundSpans) {
     let style = RoundStyle {
         font: FontId::new(size, fitting.family.clone()),
         round: |round, _| colours::round_on_paper(round),
@@ -106,7 +106,7 @@ fn lay_out(ui: &Ui, text: &LiveText, fitting: &Fitting, size: f32) -> (LayoutJob
 }
 
 /// The size that should do, from the widths of the characters: laying out is dear, adding is not.
-fn estimate(ui: &Ui, text: &LiveText, fitting: &Fitting) -> f32 {
+fn estimate(ui: &Ui, text: &RequestText, fitting: &Fitting) -> f32 {
     let font = FontId::new(MEASURE, fitting.family.clone());
     let (row, lines) = ui.fonts_mut(|fonts| {
         let mut lines = vec![0.0];

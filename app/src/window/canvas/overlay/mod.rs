@@ -15,15 +15,16 @@ use engine::region::Rect as Bounds;
 
 use self::cache::Cache;
 use self::fit::{Fitted, Fitting};
-use super::gpu::{self, Highlight};
+use super::gpu;
 use super::placement::Placement;
 use crate::window::colours;
+use crate::window::highlight::Highlight;
 use crate::window::hover_card::{self, Card};
-use crate::window::log::{LiveText, RequestLog};
-use crate::window::project::{Page, PageRegion, RegionId};
 use crate::window::record::record;
 use crate::window::round_marks;
 use crate::window::state::{State, Tool};
+use crate::window::workspace::log::{RequestLog, RequestText};
+use crate::window::workspace::project::{Page, PageRegion, RegionId};
 
 /// How much of the scan the plate below a text hides.
 const COVER: f32 = 0.94;
@@ -113,8 +114,9 @@ struct Overlay<'a> {
 
 impl Overlay<'_> {
     fn gather(&mut self) {
-        let run = self.state.run.as_ref().filter(|run| run.page == self.state.view.page);
-        let running: BTreeSet<RegionId> = run.map(|run| run.targets().iter().copied().collect()).unwrap_or_default();
+        let run = self.state.run.as_ref().zip(self.state.view.page);
+        let running: BTreeSet<RegionId> =
+            run.map(|(run, key)| run.targets(key).iter().copied().collect()).unwrap_or_default();
         let page = self.page;
         for region in &page.regions {
             self.region(region, running.contains(&region.id));
@@ -171,7 +173,7 @@ impl Overlay<'_> {
         if running { 1.0 } else { ((time - REST) / (1.0 - REST)).clamp(0.0, 1.0) }
     }
 
-    fn request(&mut self, region: &PageRegion, request: usize, log: &RequestLog, text: &LiveText, show: Show) {
+    fn request(&mut self, region: &PageRegion, request: usize, log: &RequestLog, text: &RequestText, show: Show) {
         let strip = self.placement.rect(log.bounds);
         let empty = text.runs.is_empty() && text.ghost.is_empty();
         if empty || strip.width() < 1.0 || !strip.intersects(self.placement.canvas) {

@@ -14,14 +14,14 @@ use engine::page::Status;
 use engine::region::{Label, Rect};
 
 use super::fit::{Fitted, Fitting, fit};
-use crate::window::canvas::gpu::Kind;
-use crate::window::canvas::regions::tests::Desk;
+use crate::window::canvas::regions::tests::TestCanvas;
 use crate::window::colours;
-use crate::window::detail::Contents;
-use crate::window::log::{LiveText, RequestLog, Step, What};
-use crate::window::project::RegionId;
-use crate::window::replay::{Replay, ReplayAsk};
+use crate::window::highlight::MarkKind;
 use crate::window::round_marks;
+use crate::window::workspace::detail::Contents;
+use crate::window::workspace::log::{RequestLog, RequestText, Step, What};
+use crate::window::workspace::project::RegionId;
+use crate::window::workspace::replay::{Replay, ReplayAsk};
 
 pub(in crate::window::canvas) fn drafted(round: u32, text: &str) -> What {
     What::Drafted { round, text: text.to_owned() }
@@ -77,7 +77,7 @@ fn size(ui: &eframe::egui::Ui, fitted: &Fitted) -> (Vec2, usize) {
 #[test]
 fn a_finished_line_fills_its_strip_and_is_not_higher() {
     with_fonts(|ui| {
-        let text = LiveText::after(&steps());
+        let text = RequestText::after(&steps());
         for room in [vec2(170.0, 20.0), vec2(400.0, 44.0), vec2(60.0, 12.0)] {
             let (shown, rows) = size(ui, &fit(ui, &text, &fitting(room, true)));
             assert_eq!(rows, 1, "{room}");
@@ -90,7 +90,7 @@ fn a_finished_line_fills_its_strip_and_is_not_higher() {
 #[test]
 fn a_growing_line_is_not_spread() {
     with_fonts(|ui| {
-        let text = LiveText::after(&steps()[..1]);
+        let text = RequestText::after(&steps()[..1]);
         let fitted = fit(ui, &text, &fitting(vec2(300.0, 30.0), false));
         assert_eq!(fitted.size, 27.0);
         assert!(size(ui, &fitted).0.x < 30.0);
@@ -100,7 +100,7 @@ fn a_growing_line_is_not_spread() {
 #[test]
 fn a_long_text_wraps_inside_its_box() {
     with_fonts(|ui| {
-        let mut text = LiveText::default();
+        let mut text = RequestText::default();
         for round in 0..300 {
             text.apply(&committed(round, 0, &[("word and word\u{20}", Origin::Causal)]));
         }
@@ -116,13 +116,13 @@ fn a_long_text_wraps_inside_its_box() {
 #[test]
 fn runs_of_one_round_share_a_mark_and_a_correction_has_its_bar() {
     with_fonts(|ui| {
-        let text = LiveText::after(&steps());
+        let text = RequestText::after(&steps());
         let fitted = fit(ui, &text, &fitting(vec2(400.0, 30.0), false));
-        let rounds: Vec<_> = fitted.marks.iter().filter(|mark| mark.kind == Kind::Round).collect();
+        let rounds: Vec<_> = fitted.marks.iter().filter(|mark| mark.kind == MarkKind::Round).collect();
         let colours: Vec<_> = rounds.iter().map(|mark| mark.colour).collect();
         assert_eq!(colours, [0, 1, 2].map(colours::round_on_paper));
         assert!(rounds.windows(2).all(|pair| (pair[0].rect.right() - pair[1].rect.left()).abs() < 2.0));
-        let bars: Vec<_> = fitted.marks.iter().filter(|mark| mark.kind == Kind::Rejected).collect();
+        let bars: Vec<_> = fitted.marks.iter().filter(|mark| mark.kind == MarkKind::Rejected).collect();
         let [bar] = bars[..] else { panic!("one correction") };
         assert!(bar.rect.left() > rounds[2].rect.left() && bar.rect.right() < rounds[2].rect.right());
     });
@@ -131,7 +131,7 @@ fn runs_of_one_round_share_a_mark_and_a_correction_has_its_bar() {
 #[test]
 fn marks_go_on_in_the_next_line() {
     with_fonts(|ui| {
-        let mut text = LiveText::default();
+        let mut text = RequestText::default();
         text.apply(&committed(0, 0, &[("one\ntwo\n", Origin::Causal)]));
         text.apply(&committed(1, 0, &[("three", Origin::Causal)]));
         text.apply(&drafted(2, "\nfour"));
@@ -139,14 +139,14 @@ fn marks_go_on_in_the_next_line() {
         let tops: Vec<_> = fitted.marks.iter().map(|mark| (mark.rect.top(), mark.kind)).collect();
         assert_eq!(tops.len(), 4);
         assert!(tops.windows(2).all(|pair| pair[0].0 < pair[1].0), "{tops:?}");
-        assert_eq!(tops[3].1, Kind::Ghost);
+        assert_eq!(tops[3].1, MarkKind::Ghost);
     });
 }
 
 #[test]
 fn every_place_knows_its_character() {
     with_fonts(|ui| {
-        let text = LiveText::after(&steps());
+        let text = RequestText::after(&steps());
         for refused in [false, true] {
             let fitting = Fitting { refused, ..fitting(vec2(600.0, 30.0), false) };
             let fitted = fit(ui, &text, &fitting);
@@ -172,16 +172,16 @@ fn every_place_knows_its_character() {
 }
 
 /// A page with two lines of one region, read.
-fn desk() -> Desk {
+fn desk() -> TestCanvas {
     let lines = [Rect::new(100, 100, 440, 140), Rect::new(100, 160, 440, 200)];
-    let mut desk = Desk::new([1000, 700], &[(Label::Text, Rect::new(100, 100, 500, 200))]);
+    let mut desk = TestCanvas::new([1000, 700], &[(Label::Text, Rect::new(100, 100, 500, 200))]);
     let contents = Contents { logs: lines.map(log).into(), ..Contents::default() };
     desk.read(1, Status::Done, &contents);
     desk
 }
 
 /// The texts that are painted on the canvas.
-fn painted(harness: &Harness<'_, Desk>) -> Vec<String> {
+fn painted(harness: &Harness<'_, TestCanvas>) -> Vec<String> {
     let texts = harness.output().shapes.iter().filter_map(|shape| match &shape.shape {
         eframe::egui::Shape::Text(text) if text.opacity_factor > 0.0 => Some(text.galley.text().to_owned()),
         _ => None,
@@ -189,7 +189,7 @@ fn painted(harness: &Harness<'_, Desk>) -> Vec<String> {
     texts.filter(|text| text.contains("quick")).collect()
 }
 
-fn at(harness: &Harness<'_, Desk>, x: f32, y: f32) -> Pos2 {
+fn at(harness: &Harness<'_, TestCanvas>, x: f32, y: f32) -> Pos2 {
     harness.state().placement().to_screen(pos2(x, y))
 }
 
@@ -263,11 +263,11 @@ fn what_was_read_elsewhere_is_not_shown_over_a_moved_box() {
 #[test]
 fn what_was_read_before_a_turn_is_not_shown_over_the_turned_page() {
     let bounds = Rect::new(300, 300, 700, 700);
-    let mut desk = Desk::new([1000, 1000], &[(Label::Text, bounds)]);
+    let mut desk = TestCanvas::new([1000, 1000], &[(Label::Text, bounds)]);
     let logs = vec![log(Rect::new(310, 400, 690, 440)), log(bounds)];
     desk.read(1, Status::Done, &Contents { logs: logs.clone(), ..Contents::default() });
     let mut harness = desk.harness();
-    let hovered = |harness: &mut Harness<'_, Desk>| {
+    let hovered = |harness: &mut Harness<'_, TestCanvas>| {
         harness.hover_at(at(harness, 500.0, 500.0));
         harness.run_steps(60);
         painted(harness).len()
@@ -293,7 +293,7 @@ fn what_was_read_before_a_turn_is_not_shown_over_the_turned_page() {
 
 #[test]
 fn what_is_being_read_is_always_there_with_its_draft() {
-    let mut desk = Desk::new([1000, 700], &[(Label::Text, Rect::new(100, 100, 500, 140))]);
+    let mut desk = TestCanvas::new([1000, 700], &[(Label::Text, Rect::new(100, 100, 500, 140))]);
     let (id, live) = (RegionId(1), &mut desk.state.live);
     live.start(id, 0, Rect::new(100, 100, 500, 140));
     for step in &steps()[..4] {
@@ -309,7 +309,7 @@ fn what_is_being_read_is_always_there_with_its_draft() {
 
 #[test]
 fn a_refused_draft_is_shown_only_under_the_pointer() {
-    let mut desk = Desk::new([1000, 700], &[(Label::Text, Rect::new(100, 100, 500, 140))]);
+    let mut desk = TestCanvas::new([1000, 700], &[(Label::Text, Rect::new(100, 100, 500, 140))]);
     desk.state.settings.refused = true;
     let (id, live) = (RegionId(1), &mut desk.state.live);
     live.start(id, 0, Rect::new(100, 100, 500, 140));
@@ -327,7 +327,7 @@ fn letters_do_not_jump_while_text_comes_in() {
     with_fonts(|ui| {
         let mut cache = super::Cache::default();
         let mut last = f32::INFINITY;
-        let mut text = LiveText::default();
+        let mut text = RequestText::default();
         for round in 0..60 {
             text.apply(&drafted(round, if round % 2 == 0 { "a long draft indeed" } else { "a" }));
             let fitted = cache.fitted(ui, (RegionId(1), 0), &text, fitting(vec2(300.0, 30.0), false));
@@ -341,7 +341,7 @@ fn letters_do_not_jump_while_text_comes_in() {
 
 #[test]
 fn a_long_text_is_not_laid_out_in_every_frame() {
-    let mut desk = Desk::new([1000, 700], &[(Label::Text, Rect::new(100, 100, 900, 600))]);
+    let mut desk = TestCanvas::new([1000, 700], &[(Label::Text, Rect::new(100, 100, 900, 600))]);
     let (id, live) = (RegionId(1), &mut desk.state.live);
     live.start(id, 0, Rect::new(100, 100, 900, 600));
     for round in 0..200 {
@@ -369,7 +369,7 @@ fn a_long_text_is_not_laid_out_in_every_frame() {
 fn an_equal_text_is_not_laid_out_again() {
     with_fonts(|ui| {
         let mut cache = super::Cache::default();
-        let text = LiveText::after(&steps());
+        let text = RequestText::after(&steps());
         let mut fitted = |room| cache.fitted(ui, (RegionId(1), 0), &text, fitting(room, true));
         let (first, again, other) = (fitted(vec2(300.0, 30.0)), fitted(vec2(300.0, 30.0)), fitted(vec2(310.0, 30.0)));
         assert!(Arc::ptr_eq(&first, &again));

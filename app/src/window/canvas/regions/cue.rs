@@ -3,9 +3,9 @@
 use eframe::egui::{Painter, Rect, Shape, Stroke, Vec2, pos2, vec2};
 use engine::page::Status;
 
-use crate::window::project::PageRegion;
 use crate::window::state::State;
 use crate::window::strings::status as words;
+use crate::window::workspace::project::PageRegion;
 
 /// How far a region is.
 #[derive(Clone, Copy, Debug, PartialEq)]

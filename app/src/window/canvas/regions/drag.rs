@@ -7,9 +7,9 @@ use engine::region::Rect as Bounds;
 use super::hit::{self, Handle};
 use super::shape;
 use crate::window::canvas::placement::Placement;
-use crate::window::edits::SMALLEST;
-use crate::window::project::RegionId;
 use crate::window::state::Tool;
+use crate::window::workspace::edits::SMALLEST;
+use crate::window::workspace::project::RegionId;
 
 /// What is dragged. Places are page points, so that the page may be scrolled and zoomed meanwhile.
 #[derive(Clone, Debug, PartialEq)]

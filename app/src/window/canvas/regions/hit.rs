@@ -5,7 +5,7 @@ use eframe::egui::{CursorIcon, Pos2, Rect, Vec2, vec2};
 use engine::region::Rect as Bounds;
 
 use crate::window::canvas::placement::Placement;
-use crate::window::project::RegionId;
+use crate::window::workspace::project::RegionId;
 
 /// How far from its middle a handle can be taken, points.
 const GRAB: f32 = 6.0;
@@ -105,7 +105,7 @@ mod tests {
     use eframe::egui::pos2;
 
     fn placement(zoom: f32) -> Placement {
-        let camera = Camera { fit: Fit::Free, zoom, centre: Vec2::splat(0.5) };
+        let camera = Camera { fit: Fit::Free, zoom, centre: [0.5; 2] };
         Placement::new(&camera, [1000, 1400], Rect::from_min_size(pos2(37.0, 11.0), vec2(800.0, 600.0)), 1.0)
     }
 

@@ -5,7 +5,7 @@ use engine::region::Rect as Bounds;
 
 use super::hit::Handle;
 use super::shape;
-use crate::window::project::RegionId;
+use crate::window::workspace::project::RegionId;
 
 /// Nudges of one kind that follow each other within this time are one undo, seconds.
 const TOGETHER: f64 = 1.0;

@@ -5,9 +5,9 @@ use engine::region::{Label, Role};
 
 use crate::window::action::{Action, Actions};
 use crate::window::command::Command;
-use crate::window::project::RegionId;
 use crate::window::state::State;
 use crate::window::strings::{self, regions as words};
+use crate::window::workspace::project::RegionId;
 
 /// The menu. Where it `wants_focus`, its first entry that can be chosen gets it; whether it has it now.
 pub(super) fn show(ui: &mut Ui, state: &State, wants_focus: bool, actions: &mut Actions) -> bool {
@@ -38,10 +38,12 @@ pub(super) fn show(ui: &mut Ui, state: &State, wants_focus: bool, actions: &mut 
             }
         });
     });
-    focus.offer(&ui.menu_button(words::KIND, |ui| kinds(ui, state, actions)).response);
+    let is_free = !state.is_page_locked();
+    let kinds = ui.add_enabled_ui(is_free, |ui| ui.menu_button(words::KIND, |ui| kinds(ui, state, actions)).response);
+    focus.offer(&kinds.inner);
     let furniture = state.selected().all(|region| region.region.label.role() == Role::Furniture);
     let (label, to) = if furniture { (words::TAKE_IN, Label::Text) } else { (words::LEAVE_OUT, Label::Header) };
-    if ui.button(label).clicked() {
+    if ui.add_enabled(is_free, Button::new(label)).clicked() {
         actions.ask(Action::Relabel(to));
         ui.close();
     }

@@ -25,9 +25,9 @@ use self::keys::Nudging;
 use self::paint::Look;
 use super::placement::Placement;
 use crate::window::action::{Action, Actions};
-use crate::window::project::{Page, PageKey, RegionId};
 use crate::window::state::{State, Tool};
 use crate::window::strings;
+use crate::window::workspace::project::{Page, PageKey, RegionId};
 
 /// Clicks within this distance are at the same place, points.
 const SAME_PLACE: f32 = 4.0;

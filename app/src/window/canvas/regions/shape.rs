@@ -4,8 +4,8 @@ use eframe::egui::{Pos2, Vec2};
 use engine::region::Rect as Bounds;
 
 use super::hit::Handle;
-use crate::window::edits::SMALLEST;
-use crate::window::project::RegionId;
+use crate::window::workspace::edits::SMALLEST;
+use crate::window::workspace::project::RegionId;
 
 /// Boxes moved together by page pixels. They keep their sizes and their places to each other: the first that reaches an
 /// edge stops them all.

@@ -6,7 +6,7 @@ use eframe::egui::{Galley, Painter, Pos2, Rect, Stroke, TextStyle, Ui, Vec2, pos
 
 use super::cue::{self, Cue};
 use super::paint::{HANDLE, Look, PADDING};
-use crate::window::project::PageRegion;
+use crate::window::workspace::project::PageRegion;
 use crate::window::{colours, strings};
 
 /// What a tag takes on the screen, points.

@@ -18,15 +18,15 @@ use crate::window::canvas::placement::Placement;
 use crate::window::canvas::{overlay, regions};
 use crate::window::colours;
 use crate::window::command::Command;
-use crate::window::detail::{Contents, Detail};
-use crate::window::project::{DocumentState, Page, PageKey, PageRegion, RegionId, RegionRead};
 use crate::window::state::{Camera, Fit, State, Tool};
+use crate::window::workspace::detail::{Contents, Detail};
+use crate::window::workspace::project::{DocumentState, Page, PageKey, PageRegion, RegionId, RegionRead};
 
 /// Points of the canvas in tests.
 const CANVAS: Vec2 = vec2(800.0, 600.0);
 
 /// A state with what was asked of it.
-pub(in crate::window::canvas) struct Desk {
+pub(in crate::window::canvas) struct TestCanvas {
     pub(in crate::window::canvas) state: State,
     pub(in crate::window::canvas) asked: Vec<Action>,
     /// Whether the pointer moves the page.
@@ -34,7 +34,7 @@ pub(in crate::window::canvas) struct Desk {
     pixels_per_point: f32,
 }
 
-impl Desk {
+impl TestCanvas {
     /// A page of the given size with these regions, which get the names 1, 2, ...
     pub(in crate::window::canvas) fn new(size: [u32; 2], regions: &[(Label, Rect)]) -> Self {
         let mut state = State::default();
@@ -60,7 +60,7 @@ impl Desk {
     pub(in crate::window::canvas) fn read(&mut self, id: u64, status: Status, contents: &Contents) {
         let key = self.state.view.page.unwrap();
         let read = RegionRead { status, text: "text".to_owned(), detail: Detail::pack(contents) };
-        self.state.change_page(key, "test", None, |page| {
+        self.state.change_page(key, crate::window::workspace::history::Operation::Detect, None, |page| {
             let region = page.regions.iter_mut().find(|region| region.id.0 == id).unwrap();
             Arc::make_mut(region).read = Some(Arc::new(read));
             true
@@ -83,7 +83,8 @@ impl Desk {
             Action::Reshape { boxes, merge } => self.state.reshape(boxes, *merge),
             Action::Relabel(label) => self.state.relabel(*label),
             Action::Do(Command::Undo) => {
-                self.state.history.undo(&mut self.state.project);
+                let workspace = &mut self.state.workspace;
+                workspace.history.undo(&mut workspace.project).unwrap();
             }
             _ => {}
         }
@@ -136,8 +137,8 @@ impl Desk {
 }
 
 /// A big text box, a table inside it, and another text box below.
-fn desk() -> Desk {
-    Desk::new(
+fn desk() -> TestCanvas {
+    TestCanvas::new(
         [1000, 1400],
         &[
             (Label::Text, Rect::new(100, 100, 900, 700)),
@@ -148,36 +149,42 @@ fn desk() -> Desk {
 }
 
 /// A screen point of the page.
-fn at(harness: &Harness<'_, Desk>, x: f32, y: f32) -> Pos2 {
+fn at(harness: &Harness<'_, TestCanvas>, x: f32, y: f32) -> Pos2 {
     harness.state().placement().to_screen(pos2(x, y))
 }
 
-fn button(harness: &mut Harness<'_, Desk>, pos: Pos2, button: PointerButton, pressed: bool, modifiers: Modifiers) {
+fn button(
+    harness: &mut Harness<'_, TestCanvas>,
+    pos: Pos2,
+    button: PointerButton,
+    pressed: bool,
+    modifiers: Modifiers,
+) {
     harness.event(Event::ModifiersChanged(modifiers));
     harness.event(Event::PointerButton { pos, button, pressed, modifiers });
     harness.run_steps(2);
 }
 
 /// A second passes: the next click is no double click.
-fn pause(harness: &mut Harness<'_, Desk>) {
+fn pause(harness: &mut Harness<'_, TestCanvas>) {
     harness.run_steps(60);
 }
 
-fn press(harness: &mut Harness<'_, Desk>, from: Pos2, modifiers: Modifiers) {
+fn press(harness: &mut Harness<'_, TestCanvas>, from: Pos2, modifiers: Modifiers) {
     harness.hover_at(from);
     button(harness, from, PointerButton::Primary, true, modifiers);
 }
 
-fn move_to(harness: &mut Harness<'_, Desk>, to: Pos2) {
+fn move_to(harness: &mut Harness<'_, TestCanvas>, to: Pos2) {
     harness.hover_at(to);
     harness.run_steps(2);
 }
 
-fn release(harness: &mut Harness<'_, Desk>, to: Pos2) {
+fn release(harness: &mut Harness<'_, TestCanvas>, to: Pos2) {
     button(harness, to, PointerButton::Primary, false, Modifiers::NONE);
 }
 
-fn drag(harness: &mut Harness<'_, Desk>, from: (f32, f32), to: (f32, f32), modifiers: Modifiers) {
+fn drag(harness: &mut Harness<'_, TestCanvas>, from: (f32, f32), to: (f32, f32), modifiers: Modifiers) {
     let (from, to) = (at(harness, from.0, from.1), at(harness, to.0, to.1));
     press(harness, from, modifiers);
     move_to(harness, from.lerp(to, 0.5));
@@ -185,7 +192,7 @@ fn drag(harness: &mut Harness<'_, Desk>, from: (f32, f32), to: (f32, f32), modif
     release(harness, to);
 }
 
-fn click(harness: &mut Harness<'_, Desk>, x: f32, y: f32, modifiers: Modifiers) {
+fn click(harness: &mut Harness<'_, TestCanvas>, x: f32, y: f32, modifiers: Modifiers) {
     let pos = at(harness, x, y);
     press(harness, pos, modifiers);
     button(harness, pos, PointerButton::Primary, false, modifiers);
@@ -221,8 +228,8 @@ fn ctrl_and_shift_add_and_remove() {
 fn a_drag_on_paper_draws_what_was_dragged_at_every_scale() {
     for pixels_per_point in [1.0, 1.25, 1.5, 2.0] {
         for zoom in [0.1, 0.33, 1.0, 2.5, 8.0] {
-            let mut desk = Desk::new([1000, 1400], &[]);
-            desk.state.view.camera = Camera { fit: Fit::Free, zoom, centre: Vec2::splat(0.5) };
+            let mut desk = TestCanvas::new([1000, 1400], &[]);
+            desk.state.view.camera = Camera { fit: Fit::Free, zoom, centre: [0.5; 2] };
             let mut harness = desk.harness();
             harness.set_pixels_per_point(pixels_per_point);
             harness.run();
@@ -334,7 +341,7 @@ fn a_drag_does_not_go_on_to_another_page() {
 #[test]
 fn many_boxes_are_moved_and_not_resized() {
     let rows: Vec<_> = (0..9).map(|n| (Label::Text, Rect::new(100, 100 + 100 * n, 900, 160 + 100 * n))).collect();
-    let mut desk = Desk::new([1000, 1400], &rows);
+    let mut desk = TestCanvas::new([1000, 1400], &rows);
     desk.state.view.selection = (1..=9).map(RegionId).collect();
     let mut harness = desk.harness();
     drag(&mut harness, (899.0, 159.0), (919.0, 209.0), Modifiers::NONE);
@@ -366,7 +373,7 @@ fn arrows_nudge_and_those_within_a_second_are_one_undo() {
     harness.key_press_modifiers(Modifiers::ALT | Modifiers::SHIFT, Key::ArrowDown);
     harness.run();
     assert_eq!(harness.state().bounds()[1], Rect::new(201, 210, 400, 320));
-    let undone = |harness: &mut Harness<'_, Desk>| {
+    let undone = |harness: &mut Harness<'_, TestCanvas>| {
         harness.state_mut().apply(Action::Do(Command::Undo));
         harness.state().bounds()[1]
     };
@@ -439,7 +446,7 @@ fn a_pointer_that_moves_the_page_does_nothing_to_regions() {
 #[test]
 fn the_pointer_lights_the_region_below_it() {
     let mut harness = desk().harness();
-    let lit = |harness: &Harness<'_, Desk>| harness.state().state.view.hover.map(|id| id.0);
+    let lit = |harness: &Harness<'_, TestCanvas>| harness.state().state.view.hover.map(|id| id.0);
     let (table, paper) = (at(&harness, 300.0, 250.0), at(&harness, 50.0, 1300.0));
     move_to(&mut harness, table);
     assert_eq!(lit(&harness), Some(2));
