@@ -1,8 +1,8 @@
 use engine::page::{Status, Timings};
 
 use super::*;
-use crate::window::workspace::chart::{Figures, total_ms};
 use crate::window::rounds::testing::{request, round};
+use crate::window::workspace::chart::{Figures, total_ms};
 use crate::window::workspace::log::{RequestLog, What};
 
 fn chart(logs: &[RequestLog]) -> Chart {
