@@ -117,7 +117,7 @@ fn paths(own: &[String], text: &str) -> BTreeSet<Vec<String>> {
         for (head, rest) in heads(rest) {
             let second = rest.strip_prefix("::").map(|rest| heads(rest).into_iter().map(|(head, _)| head).collect());
             for second in second.unwrap_or_else(|| vec![String::new()]) {
-                let path = [base, &[head.clone()], &[second]].concat();
+                let path = [base, std::slice::from_ref(&head), &[second]].concat();
                 found.insert(path.into_iter().take(2).filter(|segment| !segment.is_empty()).collect());
             }
         }

@@ -1,8 +1,10 @@
 //! The window: pages on the left, the page in the middle, what was read on the right.
 //!
-//! `state` is all that is shown, `project` the part of it that is saved. Views (`canvas`, `reading`, `rounds`, `pages`,
-//! `shell`) borrow the state and ask for changes with an `action`; `apply` alone makes them. Two threads work behind the
-//! window and answer by messages that `app` drains: the engine (`run`) and the `librarian`, who opens and draws pages.
+//! `workspace` is what is open, what runs and what is kept, without anything that is drawn; `state` adds what only the
+//! window needs. Views (`canvas`, `reading`, `rounds`, `race`, `export`, `shell`) borrow the state and ask for changes with
+//! an `action`; `apply` alone makes them, with `documents`, `files` and `recognize` for those that take a while. Threads
+//! work behind the window and answer by messages that `app` drains: the engine, the `librarian`, who opens and draws pages,
+//! and the writer of the session. What may import what is in `layers_tests`.
 
 mod action;
 mod app;
