@@ -7,8 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::decode::{Decode, Sampling};
 use engine::device::Device;
 use engine::document::PdfRenderer;
+use engine::job::{Job, LayoutMode, Pages, Source};
 use engine::precision::WeightFormat;
-use engine::worker::{CheckpointSource, EngineOptions, Job, LayoutMode, Pages, Source};
+use engine::{CheckpointSource, EngineOptions};
 
 /// Turns scans and PDFs into Markdown, on this computer.
 ///

@@ -4,7 +4,8 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use engine::event::Event;
-use engine::worker::{Engine, EngineOptions, Job, JobHandle};
+use engine::job::{Job, JobHandle};
+use engine::{Engine, EngineOptions};
 
 use crate::cli::ModelArgs;
 
@@ -53,7 +54,7 @@ impl EngineReader {
     }
 
     /// What was loaded and what computes.
-    pub(crate) fn info(&self) -> &engine::worker::EngineInfo {
+    pub(crate) fn info(&self) -> &engine::EngineInfo {
         self.engine.info()
     }
 }

@@ -31,13 +31,6 @@ mod scheduler;
 
 pub use engine::{CheckpointSource, Engine, EngineError, EngineInfo, EngineOptions, EngineParts};
 
-/// Former names.
-pub mod worker {
-    pub use crate::engine::{CheckpointSource, Engine, EngineError, EngineInfo, EngineOptions};
-    pub use crate::job::{Job, JobHandle, LayoutMode, PageOrder, Pages, Source};
-    pub use crate::pipeline::{Sheet, sheet};
-}
-
 // A test that cannot run here says so.
 #[cfg(test)]
 #[path = "../../tests/skipped.rs"]

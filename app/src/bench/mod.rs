@@ -7,11 +7,12 @@ mod stage;
 mod table;
 mod ways;
 
+use engine::EngineOptions;
 use engine::device::Device;
 use engine::document::OpenOptions;
+use engine::job::Source;
 use engine::measure::{Bench as Rig, Ceilings, Facts, Picture, RequestSize};
 use engine::region::Rect;
-use engine::worker::{EngineOptions, Source};
 
 pub(crate) use spread::Spread;
 use stage::{Spec, Stage, Stages, Together};

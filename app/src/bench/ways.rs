@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use engine::event::{Event, Outcome, RequestId};
+use engine::job::{Job, Source};
 use engine::measure::{Bench as Rig, Picture};
 use engine::page::{PageResult, Reading};
-use engine::worker::{Job, Source};
 
 use super::Spread;
 use crate::cli::DecodeArg;

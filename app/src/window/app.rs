@@ -9,7 +9,7 @@ use eframe::egui::text_selection::LabelSelectionState;
 use eframe::egui::{self, CentralPanel, Event, Id, Key, Panel};
 use engine::device::Choice;
 use engine::document::Turn;
-use engine::worker::{EngineInfo, EngineOptions};
+use engine::{EngineInfo, EngineOptions};
 
 use super::action::{Action, Actions};
 use super::command::Command;

@@ -14,9 +14,10 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use engine::document::Turn;
 use engine::event::{Event, Outcome};
+use engine::job::{Job, Pages, Source};
 use engine::page::{PageResult, Status};
 use engine::region::{Label, Rect, Region};
-use engine::worker::{EngineInfo, EngineOptions, Job, Pages, Source};
+use engine::{EngineInfo, EngineOptions};
 
 use super::action::Action;
 use super::app::{Backend, Started, Window, WindowOptions};

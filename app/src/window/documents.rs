@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use eframe::egui::ColorImage;
 use engine::document::Turn;
-use engine::worker::Source;
+use engine::job::Source;
 
 use super::app::Window;
 use super::librarian::{Told, Want};

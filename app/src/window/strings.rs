@@ -290,7 +290,7 @@ pub(crate) fn engine_asleep(checkpoint: Option<&std::path::Path>, device: Device
 }
 
 /// The status bar when the engine is there.
-pub(crate) fn engine_ready(info: &engine::worker::EngineInfo) -> String {
+pub(crate) fn engine_ready(info: &engine::EngineInfo) -> String {
     match info.device {
         Device::Cpu => {
             format!("{} · CPU · {} · {}", info.checkpoint, info.kernel, run::count(info.threads, "thread"))
@@ -308,7 +308,7 @@ fn place(device: Device) -> String {
 }
 
 /// How it decodes.
-pub(crate) fn engine_hint(info: &engine::worker::EngineInfo) -> String {
+pub(crate) fn engine_hint(info: &engine::EngineInfo) -> String {
     match &info.only_ar {
         Some(reason) => format!("Reads token by token: {reason}"),
         None => "Drafts a block of tokens and verifies it".to_owned(),
@@ -349,8 +349,8 @@ pub(crate) fn document_row(document: &super::workspace::project::Document) -> St
 /// More about it.
 pub(crate) fn document_hint(document: &super::workspace::project::Document) -> String {
     let place = match &document.source {
-        engine::worker::Source::Path(path) => path.display().to_string(),
-        engine::worker::Source::Bytes { name, .. } => name.clone(),
+        engine::job::Source::Path(path) => path.display().to_string(),
+        engine::job::Source::Bytes { name, .. } => name.clone(),
     };
     match &document.state {
         super::workspace::project::DocumentState::Failed(message) => format!("{place}\n{message}"),

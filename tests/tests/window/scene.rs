@@ -6,9 +6,10 @@ use std::sync::OnceLock;
 use engine::decode::{Committed, Decode, Origin, Round};
 use engine::document::{Document, OpenOptions, PdfRenderer, Turn};
 use engine::event::{Event, Outcome, Piece, RequestId};
+use engine::job::{Job, PageOrder, Pages};
 use engine::page::{PageResult, Reading, RegionResult, Status, Timings};
+use engine::pipeline::sheet;
 use engine::region::{Region, Role, Task};
-use engine::worker::{Job, PageOrder, Pages, sheet};
 
 use image::RgbImage;
 use tempfile::TempDir;
@@ -74,7 +75,7 @@ pub(crate) fn script() -> Script {
 /// about to be refused.
 pub(crate) fn mid_decode() -> usize {
     let order = PageOrder { page: 0, turn: Turn::None, dpi: 200.0, regions: None };
-    let events = page(&Job::new(engine::worker::Source::Path(sample_pdf())), &order);
+    let events = page(&Job::new(engine::job::Source::Path(sample_pdf())), &order);
     let here = RequestId { page: 0, region: 2, request: 2 };
     let stands =
         |event: &Event| matches!(event, Event::Drafted { id, text, .. } if *id == here && text.ends_with("wrong word"));

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use eframe::egui::{self, Event as Input, Key, Modifiers, Pos2, Vec2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 use egui_kittest::{Harness, Node};
+use engine::EngineInfo;
 use engine::decode::Origin;
 use engine::event::{Event, Outcome, Piece, RequestId};
+use engine::job::Job;
 use engine::page::{PageResult, Status, Timings};
 use engine::region::{Label, Rect, Region};
-use engine::worker::{EngineInfo, Job};
 use gravityocr::window::{
     Backend, DeviceList, DialogsKind, Next, Reader, Running, Started, Waker, Window, WindowOptions, engine_backend,
 };

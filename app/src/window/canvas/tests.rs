@@ -61,7 +61,7 @@ fn canvas(ui: &mut Ui, state: &mut State) {
 /// A state that looks at a page.
 fn looking_at(page: Page) -> (State, PageKey) {
     let mut state = State::default();
-    let source = engine::worker::Source::Bytes { name: "page.png".to_owned(), bytes: Vec::new() };
+    let source = engine::job::Source::Bytes { name: "page.png".to_owned(), bytes: Vec::new() };
     let document: DocumentId = state.project.add("page.png".to_owned(), source);
     let entry = state.project.document_mut(document).unwrap();
     entry.state = DocumentState::Open;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use engine::document::Turn;
+use engine::job::Source;
 use engine::page::Status;
 use engine::region::{Label, Rect, Region};
-use engine::worker::Source;
 
 use super::super::workspace::detail::{Contents, Detail};
 use super::super::workspace::export::{Exported, start, stem};

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use eframe::egui::ColorImage;
 use engine::document::Turn;
+use engine::job::Source;
 use engine::region::Region;
-use engine::worker::Source;
 
 use super::pyramid::Pyramid;
 use super::workspace::project::{DocumentId, PageKey};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::document::{Document, DocumentError};
-use engine::worker::Source;
+use engine::job::Source;
 
 use super::super::workspace::project::DocumentId;
 use super::task_queue::Opening;

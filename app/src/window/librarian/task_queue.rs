@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use engine::document::Turn;
-use engine::worker::Source;
+use engine::job::Source;
 
 use super::super::workspace::project::{DocumentId, PageKey};
 use super::super::workspace::settings::PdfOptions;

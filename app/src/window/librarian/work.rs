@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use engine::document::{DocumentError, Turn};
 use engine::layout;
-use engine::worker::{Sheet, sheet};
+use engine::pipeline::{Sheet, sheet};
 
 use super::super::pyramid::Pyramid;
 use super::super::strings::librarian as words;

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use eframe::egui::Key;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
+use engine::EngineInfo;
 use engine::decode::Decode;
 use engine::device::Device;
 use engine::document::Turn;
 use engine::event::{Event, Outcome, Piece, RequestId};
+use engine::job::{Job, PageOrder, Pages, Source};
 use engine::page::{PageResult, Reading, RegionResult, Status, Timings};
 use engine::region::{Label, Rect, Region};
-use engine::worker::{EngineInfo, Job, PageOrder, Pages, Source};
 
 use super::*;
 use crate::cli::{ModelArgs, PdfRendererArg, Weights};

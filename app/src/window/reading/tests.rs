@@ -9,9 +9,9 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use engine::decode::Origin;
 use engine::event::Piece;
+use engine::job::Source;
 use engine::page::Status;
 use engine::region::{Label, Line, Rect, Region};
-use engine::worker::Source;
 
 use crate::window::action::{Action, Actions};
 use crate::window::command::Command;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use engine::decode::Origin;
 use engine::event::Piece;
+use engine::job::Source;
 use engine::page::{Status, Timings};
 use engine::region::{Label, Rect, Region};
-use engine::worker::Source;
 
 use crate::window::state::State;
 use crate::window::workspace::detail::{Contents, Detail};

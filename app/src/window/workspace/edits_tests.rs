@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use engine::job::Source;
 use engine::page::Status;
 use engine::region::Line;
-use engine::worker::Source;
 use proptest::prelude::*;
 
 use engine::event::{Event, Outcome};

@@ -1,6 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
-use engine::worker::Source;
+use engine::job::Source;
 
 use super::super::project::DocumentId;
 use super::*;

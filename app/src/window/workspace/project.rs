@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use engine::document::Turn;
+use engine::job::Source;
 use engine::page::Status;
 use engine::region::{Rect, Region};
-use engine::worker::Source;
 use serde::{Deserialize, Serialize};
 
 use super::detail::Detail;

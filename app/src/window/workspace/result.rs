@@ -69,9 +69,9 @@ fn outcome(region: &PageRegion) -> (Status, &str) {
 mod tests {
     use std::sync::Arc;
 
+    use engine::job::Source;
     use engine::page::{Reading, Timings};
     use engine::region::{Label, Rect, Region, Task};
-    use engine::worker::Source;
 
     use super::super::detail::{Contents, Detail};
     use super::super::project::{DocumentId, DocumentState, RegionId, RegionRead};

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use engine::document::Turn;
 use engine::event::{Event, Outcome};
+use engine::job::{Job, LayoutMode, PageOrder, Pages};
 use engine::page::{PageResult, Reading, Status};
 use engine::region::Region;
-use engine::worker::{Job, LayoutMode, PageOrder, Pages};
 
 use super::detail::{Contents, Detail};
 use super::log::What;

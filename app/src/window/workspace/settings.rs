@@ -3,11 +3,11 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use engine::CheckpointSource;
 use engine::decode::Decode;
 use engine::device::Device;
 use engine::document::{OpenOptions, PdfRenderer};
 use engine::precision::WeightFormat;
-use engine::worker::CheckpointSource;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine::worker::EngineInfo;
+use engine::EngineInfo;
 
 use super::history::History;
 use super::live::Live;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use engine::job::Source;
 use engine::region::Line;
-use engine::worker::Source;
 use serde::{Deserialize, Serialize};
 
 use super::notice::Notice;

@@ -9,9 +9,9 @@ use eframe::egui::{
 };
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
+use engine::job::Source;
 use engine::page::Status;
 use engine::region::{Label, Rect, Region};
-use engine::worker::Source;
 
 use crate::window::action::{Action, Actions};
 use crate::window::canvas::placement::Placement;

@@ -5,7 +5,7 @@ mod write;
 use std::path::{Path, PathBuf};
 
 use engine::export::Format;
-use engine::worker::Source;
+use engine::job::Source;
 
 pub(crate) use self::write::{Exporting, is_read};
 use super::path_form::{Asked, PathForm};

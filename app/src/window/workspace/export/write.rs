@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::document::Document as Opened;
 use engine::export::{DocumentWriter, ExportOptions, Format, PageOutcome, figure_file_name, is_figure};
+use engine::job::Source;
 use engine::page::{PageResult, Status};
+use engine::pipeline::{Sheet, sheet};
 use engine::region::{Label, Rect, Role};
-use engine::worker::{Sheet, Source, sheet};
 
 use super::{ExportForm, Exported, Scope};
 use crate::output::{Figures, PendingFile, Unwritten, place_together};

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use engine::decode::Decode;
 use engine::event::{Event, Outcome};
+use engine::job::Job;
 use engine::page::{Reading, Status};
-use engine::worker::Job;
 
 pub(crate) use lane::{Lane, Measured, Verdict};
 

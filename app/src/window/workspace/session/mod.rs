@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::worker::Source;
+use engine::job::Source;
 
 use self::store::{Index, Snapshot};
 use self::writer::{Told, Writer};
