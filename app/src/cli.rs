@@ -116,12 +116,12 @@ impl ModelArgs {
     /// What starts an engine.
     pub(crate) fn options(&self) -> EngineOptions {
         EngineOptions {
-            checkpoint: self.source(),
             device: self.device,
             threads: self.threads.map(usize::from),
             pdfium_dir: self.pdfium.clone(),
             pdf_renderer: self.pdf_renderer.into(),
             weights: self.weights.into(),
+            ..EngineOptions::new(self.source())
         }
     }
 

@@ -65,6 +65,8 @@ pub struct EngineOptions {
     pub pdf_renderer: PdfRenderer,
     /// How weights are kept.
     pub weights: WeightFormat,
+    /// What finds the regions of a page; shared with whoever shows pages before they are read.
+    pub detector: Arc<dyn Detector>,
 }
 
 impl EngineOptions {
@@ -77,6 +79,7 @@ impl EngineOptions {
             pdfium_dir: None,
             pdf_renderer: PdfRenderer::default(),
             weights: WeightFormat::default(),
+            detector: Arc::new(BuiltInDetector),
         }
     }
 }
@@ -192,7 +195,7 @@ impl Engine {
             pdf_renderer: options.pdf_renderer,
             ..OpenOptions::default()
         };
-        let parts = EngineParts { recognizer, detector: Arc::new(BuiltInDetector), open, threads: options.threads };
+        let parts = EngineParts { recognizer, detector: options.detector, open, threads: options.threads };
         Self::of(parts, info)
     }
 
@@ -218,11 +221,6 @@ impl Engine {
     /// What runs.
     pub fn info(&self) -> &EngineInfo {
         &self.info
-    }
-
-    /// What finds the regions of a page.
-    pub fn detector(&self) -> Arc<dyn Detector> {
-        Arc::clone(&self.pipeline.detector)
     }
 
     /// Takes a document to read; jobs share what reads fairly. `waker` is called after each event, on the engine's

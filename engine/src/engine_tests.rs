@@ -19,15 +19,7 @@ fn fixtures() -> PathBuf {
 }
 
 fn start(checkpoint: CheckpointSource) -> Engine {
-    Engine::start(EngineOptions {
-        checkpoint,
-        device: Device::Cpu,
-        threads: Some(2),
-        pdfium_dir: None,
-        pdf_renderer: Default::default(),
-        weights: WeightFormat::Auto,
-    })
-    .unwrap()
+    Engine::start(EngineOptions { threads: Some(2), ..EngineOptions::new(checkpoint) }).unwrap()
 }
 
 fn finish(handle: &JobHandle) -> (Vec<Event>, Outcome) {

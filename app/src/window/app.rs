@@ -9,6 +9,7 @@ use eframe::egui::text_selection::LabelSelectionState;
 use eframe::egui::{self, CentralPanel, Event, Id, Key, Panel};
 use engine::device::Choice;
 use engine::document::Turn;
+use engine::layout::{BuiltInDetector, Detector};
 use engine::{EngineInfo, EngineOptions};
 
 use super::action::{Action, Actions};
@@ -54,6 +55,8 @@ pub struct WindowOptions {
     pub dialogs: DialogsKind,
     /// What the model can run on.
     pub devices: DeviceList,
+    /// What finds the regions of pages, for the engine and for pages that are looked at.
+    pub detector: Arc<dyn Detector>,
 }
 
 /// The window.
@@ -91,6 +94,7 @@ impl WindowOptions {
             backend,
             dialogs: DialogsKind::System,
             devices: Arc::new(engine::device::choices),
+            detector: Arc::new(BuiltInDetector),
         }
     }
 }
@@ -102,7 +106,7 @@ impl Window {
     /// When the system gives no thread for opening files.
     pub fn new(creation: &eframe::CreationContext<'_>, options: WindowOptions) -> std::io::Result<Self> {
         let context = creation.egui_ctx.clone();
-        let librarian = Librarian::start(waker(&context))?;
+        let librarian = Librarian::start(Arc::clone(&options.detector), waker(&context))?;
         if let Some(render_state) = &creation.wgpu_render_state {
             canvas::prepare(render_state);
         }
@@ -150,6 +154,7 @@ impl Window {
             pdfium_dir: pdf.pdfium_dir,
             pdf_renderer: pdf.renderer,
             weights: settings.weights,
+            detector: Arc::clone(&self.options.detector),
         };
         let (sender, receiver) = sync_channel(1);
         let (backend, waker) = (Arc::clone(&self.options.backend), self.context.clone());

@@ -33,14 +33,7 @@ fn open_as(folder: &Path, weights: WeightFormat) -> Result<Bench, MeasureError> 
 }
 
 fn options(folder: &Path, weights: WeightFormat) -> EngineOptions {
-    EngineOptions {
-        checkpoint: CheckpointSource::Folder(folder.to_owned()),
-        device: Device::Cpu,
-        threads: Some(2),
-        pdfium_dir: None,
-        pdf_renderer: Default::default(),
-        weights,
-    }
+    EngineOptions { threads: Some(2), weights, ..EngineOptions::new(CheckpointSource::Folder(folder.to_owned())) }
 }
 
 const GIB: u64 = 1 << 30;
@@ -126,14 +119,7 @@ fn a_weight_costs_what_its_format_says() {
 
 #[test]
 fn a_checkpoint_is_measured_on_its_longest_line() {
-    let options = EngineOptions {
-        checkpoint: CheckpointSource::Bundled,
-        device: Device::Cpu,
-        threads: Some(2),
-        pdfium_dir: None,
-        pdf_renderer: Default::default(),
-        weights: WeightFormat::Auto,
-    };
+    let options = EngineOptions { threads: Some(2), ..EngineOptions::new(CheckpointSource::Bundled) };
     let bench = Bench::open(&options).unwrap();
     assert!(!bench.facts().random_weights);
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples/gravity-sample.pdf");

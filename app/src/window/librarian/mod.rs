@@ -16,6 +16,7 @@ use std::sync::Arc;
 use eframe::egui::ColorImage;
 use engine::document::Turn;
 use engine::job::Source;
+use engine::layout::Detector;
 use engine::region::Region;
 
 use super::pyramid::Pyramid;
@@ -106,11 +107,11 @@ pub(crate) struct Librarian {
 }
 
 impl Librarian {
-    /// Starts the thread. `waker` is called after each answer.
-    pub(crate) fn start(waker: impl Fn() + Send + 'static) -> std::io::Result<Self> {
+    /// Starts the thread. `detector` finds regions; `waker` is called after each answer.
+    pub(crate) fn start(detector: Arc<dyn Detector>, waker: impl Fn() + Send + 'static) -> std::io::Result<Self> {
         let queue = Arc::new(TaskQueue::default());
         let own = Arc::clone(&queue);
-        std::thread::Builder::new().name("librarian".to_owned()).spawn(move || work::serve(&own, waker))?;
+        std::thread::Builder::new().name("librarian".to_owned()).spawn(move || work::serve(&own, detector, waker))?;
         Ok(Self { queue })
     }
 

@@ -26,7 +26,7 @@ impl Visitor {
         let waker = move || {
             let _ = ring.try_send(());
         };
-        Self { librarian: Librarian::start(waker).unwrap(), bell }
+        Self { librarian: Librarian::start(Arc::new(engine::layout::BuiltInDetector), waker).unwrap(), bell }
     }
 
     /// With a document opened.

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 use engine::document::{DocumentError, Turn};
-use engine::layout;
+use engine::layout::Detector;
 use engine::pipeline::{Sheet, sheet};
 
 use super::super::pyramid::Pyramid;
@@ -20,8 +20,8 @@ use super::thumbnail;
 const REMEMBERED: usize = 8;
 
 /// Works until the queue is closed. `waker` is called after each answer.
-pub(super) fn serve(queue: &TaskQueue, waker: impl Fn()) {
-    let mut work = Work::default();
+pub(super) fn serve(queue: &TaskQueue, detector: Arc<dyn Detector>, waker: impl Fn()) {
+    let mut work = Work { documents: OpenDocuments::default(), last: None, drawn: VecDeque::new(), detector };
     while let Some(task) = queue.next() {
         let answer = guarded(&task, || work.answer(&task)).unwrap_or_else(|failed| {
             // What a renderer left half done is not used again.
@@ -56,13 +56,13 @@ struct Facts {
 }
 
 /// What the thread keeps between tasks.
-#[derive(Default)]
 struct Work {
     documents: OpenDocuments,
     /// The page drawn last: detection often follows a look at a page, and a look follows detection.
     last: Option<Arc<Pyramid>>,
     /// The newest pages first, for as long as somebody keeps them.
     drawn: VecDeque<(Facts, Weak<Pyramid>)>,
+    detector: Arc<dyn Detector>,
 }
 
 impl Work {
@@ -104,8 +104,14 @@ impl Work {
     fn detect(&mut self, wish: Wish) -> Option<Told> {
         let told = match self.sheet(wish)? {
             Ok((Facts { wish: Wish { key, turn, dpi: asked_dpi }, dpi, skew_degrees, .. }, pyramid)) => {
-                let regions = pyramid.levels().first().map(layout::detect).unwrap_or_default();
-                Told::Detected { key, turn, size: pyramid.size(), asked_dpi, dpi, skew_degrees, regions }
+                let found = pyramid.levels().first().map(|pixels| self.detector.detect(pixels)).transpose();
+                match found {
+                    Ok(regions) => {
+                        let (size, regions) = (pyramid.size(), regions.unwrap_or_default());
+                        Told::Detected { key, turn, size, asked_dpi, dpi, skew_degrees, regions }
+                    }
+                    Err(error) => Told::PageFailed { key, message: error.to_string() },
+                }
             }
             Err(error) => failed(wish.key, &error),
         };
