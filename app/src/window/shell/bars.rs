@@ -2,7 +2,7 @@
 
 use eframe::egui::{self, Align, Button, Frame, Layout, MenuBar, Panel, ProgressBar, RichText, Ui};
 
-use super::{command_button, command_entry, hint};
+use super::{command_button, command_entry, explained, hint};
 use crate::window::action::{Action, Actions};
 use crate::window::command::{Command, Group};
 use crate::window::icon::{Icon, adorn, icon_button};
@@ -85,7 +85,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Actions) {
             let drawing = state.view.tool == Tool::Draw;
             let draw = Button::new(strings::tool::DRAW).selected(drawing);
             let draw = ui.add_enabled(Command::DrawRegion.enabled(state), draw);
-            if draw.on_hover_text(hint(ui, Command::DrawRegion)).clicked() {
+            if explained(draw, hint(ui, Command::DrawRegion), Command::DrawRegion, state).clicked() {
                 actions.command(Command::DrawRegion);
             }
             ui.separator();

@@ -47,7 +47,8 @@ pub(super) fn command_button(
     state: &State,
     actions: &mut Actions,
 ) -> Response {
-    let response = ui.add_enabled(command.enabled(state), Button::new(text)).on_hover_text(hint(ui, command));
+    let response = ui.add_enabled(command.enabled(state), Button::new(text));
+    let response = explained(response, hint(ui, command), command, state);
     if response.clicked() {
         actions.command(command);
     }
@@ -59,6 +60,15 @@ pub(super) fn hint(ui: &Ui, command: Command) -> String {
     match shortcut_text(ui, command) {
         Some(keys) => format!("{} ({keys})", command.tooltip()),
         None => command.tooltip().to_owned(),
+    }
+}
+
+/// A command's control that says what it does, or why it cannot be done just now.
+pub(super) fn explained(control: Response, hint: String, command: Command, state: &State) -> Response {
+    let control = control.on_hover_text(hint);
+    match command.refusal(state) {
+        Some(notice) => control.on_disabled_hover_text(notice.to_string()),
+        None => control,
     }
 }
 
@@ -87,7 +97,8 @@ pub(super) fn command_entry(ui: &mut Ui, command: Command, state: &State, action
     if let Some(keys) = shortcut_text(ui, command) {
         button = button.shortcut_text(keys);
     }
-    if ui.add_enabled(command.enabled(state), button).on_hover_text(command.tooltip()).clicked() {
+    let entry = ui.add_enabled(command.enabled(state), button);
+    if explained(entry, command.tooltip().to_owned(), command, state).clicked() {
         actions.command(command);
         ui.close();
     }
