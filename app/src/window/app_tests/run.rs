@@ -305,6 +305,22 @@ fn the_view_goes_along_when_its_page_is_done() {
 }
 
 #[test]
+fn the_view_stays_on_a_page_whose_turn_is_still_to_come() {
+    let page = |test: &mut Test| test.state().view.page.unwrap().page;
+    let mut test = Test::with_pages(4);
+    // One that waits, and one that was drawn ahead.
+    for ahead in [3, 2] {
+        let document = test.state().project.documents[0].id;
+        test.act(Action::Go(PageKey { document, page: ahead }));
+        running(&mut test, 3);
+        test.engine.say([page_finished(0)]);
+        test.frames(3);
+        assert_eq!(page(&mut test), ahead);
+        end(&mut test, Outcome::Cancelled);
+    }
+}
+
+#[test]
 fn a_race_does_not_begin_beside_a_run() {
     let mut test = Test::with_pages(1);
     let ids = test.draw_three();
