@@ -132,6 +132,7 @@ impl Unwritten {
     }
 
     /// Whether something is in its place that may not be overwritten.
+    #[cfg(any(feature = "gui", test))]
     pub(crate) fn is_taken(&self) -> bool {
         self.error.kind() == io::ErrorKind::AlreadyExists
     }
