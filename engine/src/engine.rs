@@ -156,7 +156,7 @@ impl Engine {
     pub fn start(options: EngineOptions) -> Result<Self, EngineError> {
         kernels::memory::limit_heaps();
         let pool = Arc::new(thread_pool(options.threads)?);
-        let checkpoint = options.checkpoint.open()?;
+        let checkpoint = pool.install(|| options.checkpoint.open())?;
         let kernel = Kernel::best();
         let format = options.weights.of(checkpoint.stored_format());
         let mut info = EngineInfo {

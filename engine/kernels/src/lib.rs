@@ -19,7 +19,6 @@ pub use cache::KeyValues;
 pub use kernel::{Kernel, Peak};
 pub use matrix::Matrix;
 pub use operand::{Format, Operand};
-pub use sharing::alone;
 
 #[cfg(test)]
 mod tests;

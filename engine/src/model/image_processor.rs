@@ -3,7 +3,8 @@
 use image::RgbImage;
 use rayon::prelude::*;
 
-use super::resize::resize_bicubic;
+use super::resize::resize_bicubic_until;
+use crate::cancel::{Cancel, Cancelled};
 use crate::checkpoint::ProcessorConfig;
 
 /// Longest side over shortest side at most.
@@ -25,6 +26,15 @@ pub enum ImageError {
         /// Its height, pixels.
         height: u32,
     },
+    /// It was no longer wanted.
+    #[error("the picture's preparation was cancelled")]
+    Cancelled,
+}
+
+impl From<Cancelled> for ImageError {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
 }
 
 /// A picture cut into patches.
@@ -84,15 +94,23 @@ impl ImageProcessor {
 
     /// Resizes, normalises and cuts a picture. Its pixels are resampled once, from the original.
     pub fn process(&self, image: &RgbImage) -> Result<Patches, ImageError> {
+        self.process_until(image, &Cancel::new())
+    }
+
+    /// As [`process`](Self::process), looking row by row whether it is still wanted: a scan of a whole page at a high
+    /// resolution takes its time.
+    pub fn process_until(&self, image: &RgbImage, cancel: &Cancel) -> Result<Patches, ImageError> {
         let (width, height) = smart_resize(image.width(), image.height(), &self.config)?;
         if (width, height) == image.dimensions() {
-            return Ok(self.cut(image));
+            return self.cut(image, cancel);
         }
-        Ok(self.cut(&resize_bicubic(image, width, height)))
+        let resized = resize_bicubic_until(image, width, height, cancel);
+        cancel.check()?;
+        self.cut(&resized, cancel)
     }
 
     /// Normalises and cuts a picture whose sides are multiples of a merge window's.
-    fn cut(&self, image: &RgbImage) -> Patches {
+    fn cut(&self, image: &RgbImage, cancel: &Cancel) -> Result<Patches, ImageError> {
         let (patch, merge) = (self.config.patch_size, self.config.merge_size);
         let window = patch * merge;
         let (width, height) = (image.width() as usize, image.height() as usize);
@@ -103,6 +121,9 @@ impl ImageProcessor {
         let window_row_values = window_columns * merge * merge * patch_values;
         values.par_chunks_exact_mut(window_row_values.max(1)).zip(rows.par_chunks_exact(window)).for_each(
             |(values, rows)| {
+                if cancel.is_cancelled() {
+                    return;
+                }
                 for (index, values) in values.chunks_exact_mut(patch_values).enumerate() {
                     let (window_column, inside) = (index / (merge * merge), index % (merge * merge));
                     let top = inside / merge * patch;
@@ -117,11 +138,12 @@ impl ImageProcessor {
                 }
             },
         );
-        Patches {
+        cancel.check()?;
+        Ok(Patches {
             grid: [window_rows * merge, window_columns * merge],
             values,
             resized: (image.width(), image.height()),
-        }
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::checkpoint::{ModelConfig, ProcessorConfig};
+use crate::model::resize::resize_bicubic;
 
 const IMAGES: [&str; 4] = ["line", "paragraph", "tall", "minimal"];
 
@@ -153,6 +154,20 @@ fn resized_noise_equals_torch() {
         checked += 1;
     }
     assert_eq!(checked, 8);
+}
+
+#[test]
+fn a_cancelled_picture_is_not_prepared() {
+    let (processor, cancel) = (ImageProcessor::new(config()), Cancel::new());
+    cancel.cancel();
+    // One that is resized, and one that is only cut.
+    for (width, height) in [(301, 207), (280, 196)] {
+        let white = RgbImage::from_pixel(width, height, Rgb([255; 3]));
+        assert_eq!(processor.process_until(&white, &cancel), Err(ImageError::Cancelled));
+        assert_eq!(processor.process_until(&white, &Cancel::new()), processor.process(&white));
+        let untouched = resize_bicubic_until(&white, 50, 40, &cancel);
+        assert!(untouched.pixels().all(|pixel| pixel.0 == [0; 3]), "no row is computed");
+    }
 }
 
 #[test]

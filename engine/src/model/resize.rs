@@ -7,16 +7,23 @@
 use image::RgbImage;
 use rayon::prelude::*;
 
+use crate::cancel::Cancel;
+
 /// Resizes to `width` x `height`, both at least 1, bicubic (a = -0.5), the kernel widened when shrinking. The picture
 /// must not be empty; an empty one stays empty.
 pub fn resize_bicubic(image: &RgbImage, width: u32, height: u32) -> RgbImage {
+    resize_bicubic_until(image, width, height, &Cancel::new())
+}
+
+/// As [`resize_bicubic`]; once it is cancelled, rows are left as they are, and the picture is void.
+pub(super) fn resize_bicubic_until(image: &RgbImage, width: u32, height: u32, cancel: &Cancel) -> RgbImage {
     if image.width() == 0 || image.height() == 0 {
         return RgbImage::new(0, 0);
     }
-    let narrow = (image.width() != width).then(|| resize_rows(image, width));
+    let narrow = (image.width() != width).then(|| resize_rows(image, width, cancel));
     match narrow {
         Some(narrow) if narrow.height() == height => narrow,
-        narrow => resize_columns(narrow.as_ref().unwrap_or(image), height),
+        narrow => resize_columns(narrow.as_ref().unwrap_or(image), height, cancel),
     }
 }
 
@@ -95,11 +102,14 @@ fn level(sum: i32, precision: u32) -> u8 {
     (sum >> precision).clamp(0, 255) as u8
 }
 
-fn resize_rows(image: &RgbImage, width: u32) -> RgbImage {
+fn resize_rows(image: &RgbImage, width: u32, cancel: &Cancel) -> RgbImage {
     let taps = Taps::new(image.width(), width);
     let mut result = RgbImage::new(width, image.height());
     let (from, to) = (3 * image.width() as usize, 3 * width as usize);
     result.par_chunks_exact_mut(to).zip(image.as_raw().par_chunks_exact(from)).for_each(|(target, source)| {
+        if cancel.is_cancelled() {
+            return;
+        }
         let (source, _) = source.as_chunks::<3>();
         let (target, _) = target.as_chunks_mut::<3>();
         for (pixel, (start, weights)) in target.iter_mut().zip(taps.iter()) {
@@ -115,7 +125,7 @@ fn resize_rows(image: &RgbImage, width: u32) -> RgbImage {
     result
 }
 
-fn resize_columns(image: &RgbImage, height: u32) -> RgbImage {
+fn resize_columns(image: &RgbImage, height: u32, cancel: &Cancel) -> RgbImage {
     let taps = Taps::new(image.height(), height);
     let mut result = RgbImage::new(image.width(), height);
     let row = 3 * image.width() as usize;
@@ -123,6 +133,9 @@ fn resize_columns(image: &RgbImage, height: u32) -> RgbImage {
     result.par_chunks_exact_mut(row).zip(ranges).for_each_init(
         || vec![0i32; row],
         |sums, (target, (start, weights))| {
+            if cancel.is_cancelled() {
+                return;
+            }
             sums.fill(taps.half());
             for (&weight, source) in weights.iter().zip(image.as_raw().chunks_exact(row).skip(start)) {
                 for (sum, &value) in sums.iter_mut().zip(source) {

@@ -66,8 +66,9 @@ impl Reader {
         let mut answer = Answer::nothing(Status::Cancelled);
         if !cancel.is_cancelled() {
             sink.step(Step::Started);
-            match guarded(|| self.pool.install(|| self.local.prepare(&request))) {
-                Ok(prepared) => {
+            match guarded(|| self.pool.install(|| self.local.prepare(&request, &cancel))) {
+                Ok(None) => {}
+                Ok(Some(prepared)) => {
                     if let Err(fault) = guarded(|| self.decode(&request, &prepared, &*sink, &cancel, &mut answer)) {
                         return sink.answer(Err(Fault(fault)));
                     }

@@ -80,7 +80,7 @@ impl Reader {
     }
 
     fn decode(&self, request: &Request, sink: &dyn Sink, cancel: &Cancel, answer: &mut Answer) -> Result<(), String> {
-        let prepared = self.local.prepare(request)?;
+        let Some(prepared) = self.local.prepare(request, cancel)? else { return Ok(()) };
         let Ok(image) = self.model.encode_image(&prepared.patches, cancel) else { return Ok(()) };
         answer.timings.vision_ms = milliseconds(prepared.start);
         let mut session = self.model.session(&prepared.prompt, &image, cancel);

@@ -10,7 +10,7 @@ use crate::cancel::Cancel;
 use crate::checkpoint::{Checkpoint, Unit};
 use crate::decode::{Limits, Round, Stop, Target, decode};
 use crate::model::ImageFeatures;
-use crate::model::image_processor::{ImageProcessor, Patches};
+use crate::model::image_processor::{ImageError, ImageProcessor, Patches};
 use crate::page::Status;
 
 /// A checkpoint's way to make requests of pictures, and text of tokens.
@@ -44,13 +44,16 @@ impl Local {
         }
     }
 
-    /// The patches of a request's picture, and the ids of its prompt.
-    pub(super) fn prepare(&self, request: &Request) -> Result<Prepared, String> {
+    /// The patches of a request's picture, and the ids of its prompt; none when it is cancelled meanwhile.
+    pub(super) fn prepare(&self, request: &Request, cancel: &Cancel) -> Result<Option<Prepared>, String> {
         let start = Instant::now();
-        let patches = self.processor.process(&request.image).map_err(|e| e.to_string())?;
+        let patches = match self.processor.process_until(&request.image, cancel) {
+            Err(ImageError::Cancelled) => return Ok(None),
+            patches => patches.map_err(|e| e.to_string())?,
+        };
         let tokens = patches.tokens(self.processor.config().merge_size);
         let prompt = self.checkpoint.prompt_of(request.prompt.text(), tokens).map_err(|e| e.to_string())?;
-        Ok(Prepared { start, patches, prompt })
+        Ok(Some(Prepared { start, patches, prompt }))
     }
 
     /// The most tokens that an answer can sensibly have. A line's length is bounded by its strip: more than eight tokens

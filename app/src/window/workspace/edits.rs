@@ -104,9 +104,7 @@ impl Workspace {
                         if region.region.bounds == bounds {
                             return;
                         }
-                        // Lines and cells were found inside the old box.
-                        region.region.lines.clear();
-                        region.region.cells.clear();
+                        forget_findings(&mut region.region);
                         region.region.bounds = bounds;
                     });
                 }
@@ -232,8 +230,7 @@ impl Workspace {
                 for region in &mut page.regions {
                     let region = Arc::make_mut(region);
                     region.region.bounds = turned(region.region.bounds, size, turn);
-                    region.region.lines.clear();
-                    region.region.cells.clear();
+                    forget_findings(&mut region.region);
                 }
                 page.size = Some(match turn {
                     Turn::Right | Turn::Left => [size[1], size[0]],
@@ -271,6 +268,14 @@ impl Workspace {
             }
         });
     }
+}
+
+/// Forgets what was found inside a box that has changed.
+fn forget_findings(region: &mut Region) {
+    region.lines.clear();
+    region.cells.clear();
+    region.polygon.clear();
+    region.score = None;
 }
 
 /// Where a new box belongs: before the first box that begins below its middle in the same column, or at the end.

@@ -166,6 +166,10 @@ pub(crate) fn checked(mut page: Page) -> Page {
         region.level = region.level.filter(|level| (1..=6).contains(level));
         region.list_item = region.list_item.filter(|item| item.depth <= 16);
         region.lines.iter_mut().for_each(line);
+        region.score = region.score.filter(|score| (0.0..=1.0).contains(score));
+        if region.polygon.iter().any(|[x, y]| *x > width || *y > height) {
+            region.polygon.clear();
+        }
         let fits = |cell: &engine::region::Cell| {
             let numbers = [cell.row, cell.column, cell.rowspan, cell.colspan];
             numbers.iter().all(|number| *number < LARGEST_GRID) && cell.rowspan > 0 && cell.colspan > 0
