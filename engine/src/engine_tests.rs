@@ -68,7 +68,8 @@ fn events_and_result_agree() {
                 assert!(texts.insert((id.region, id.request), String::new()).is_none(), "begun twice: {id:?}");
             }
             Event::Drafted { id, round, .. } => assert_eq!(next_round[&(id.region, id.request)], *round),
-            Event::Committed { id, round, pieces, .. } => {
+            Event::Committed { id, round, pieces, drafted, .. } => {
+                assert!(*drafted <= 5, "a small model drafts little");
                 let next = next_round.entry((id.region, id.request)).or_default();
                 assert_eq!(next, round);
                 *next += 1;

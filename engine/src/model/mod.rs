@@ -28,6 +28,15 @@ use vision::VisionTower;
 
 /// Models of at most so many weights stay in the caches: a packed copy of them pays, and costs little.
 const PACKED_WEIGHTS: u64 = 16 << 20;
+/// The most tokens that such a model drafts in a round: with the token before them they fill one tile of the kernels' rows.
+/// Arithmetic bounds such a model, so that a window costs what its rows cost, and most of a long draft is in vain.
+const PACKED_DRAFT: usize = 5;
+
+/// Tokens that a model of this size drafts in a round on the processor: the block, or fewer where that pays. By the size
+/// alone, so that a request's rounds are the same on every machine; its tokens do not depend on it.
+fn draft_length(config: &ModelConfig, block: usize) -> usize {
+    if config.weight_count() <= PACKED_WEIGHTS { block.min(PACKED_DRAFT) } else { block }
+}
 
 /// Hears intermediate results, `[rows, width]` row by row, by the names of the reference fixtures, `block` and
 /// `layer` for those after the first. For tests.
@@ -71,6 +80,11 @@ impl Model {
         self.text.size()
     }
 
+    /// Tokens to draft in a round of self-speculative decoding on the processor: [`draft_length`].
+    pub fn draft_length(&self, block: usize) -> usize {
+        draft_length(&self.config, block)
+    }
+
     /// The kernels it runs on.
     pub fn kernel(&self) -> Kernel<'static> {
         self.kernel
@@ -106,6 +120,22 @@ fn go_on(kernel: &Kernel) -> Result<(), Cancelled> {
     if kernel.is_stopped() { Err(Cancelled) } else { Ok(()) }
 }
 
+#[cfg(test)]
+mod draft_length_tests {
+    #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+    use super::*;
+
+    /// The bundled model is bound by arithmetic, the published one by memory, which reads a block at the price of a token.
+    #[test]
+    fn small_models_draft_little_and_the_published_one_whole_blocks() {
+        let published = include_str!("../../../tests/fixtures/real_size/config.json");
+        let published = ModelConfig::parse("config.json", &serde_json::from_str(published).unwrap()).unwrap();
+        assert_eq!(draft_length(&published, 32), 32);
+        let bundled = ModelConfig::bundled().unwrap();
+        assert_eq!([32, 4].map(|block| draft_length(&bundled, block)), [5, 4]);
+    }
+}
 #[cfg(test)]
 mod fresh_tests;
 #[cfg(test)]

@@ -97,6 +97,7 @@ impl Reader {
             Err(DeviceError::Cancelled) => return Ok(()),
             session => session.map_err(|e| e.to_string())?,
         };
-        self.local.converse(&mut session, max_tokens, request, prepared.start, (sink, cancel), answer)
+        let bounds = (self.local.checkpoint.drafter(), max_tokens);
+        self.local.converse(&mut session, bounds, request, prepared.start, (sink, cancel), answer)
     }
 }

@@ -9,6 +9,7 @@ use super::local::{Local, guarded, milliseconds};
 use super::{Abilities, Answer, Recognizer, Request, Sink, Step};
 use crate::cancel::Cancel;
 use crate::checkpoint::{Checkpoint, CheckpointError, Unit};
+use crate::decode::{Decode, Drafter};
 use crate::engine::{EngineError, thread_pool};
 use crate::model::Model;
 use crate::page::Status;
@@ -84,7 +85,11 @@ impl Reader {
         let Ok(image) = self.model.encode_image(&prepared.patches, cancel) else { return Ok(()) };
         answer.timings.vision_ms = milliseconds(prepared.start);
         let mut session = self.model.session(&prepared.prompt, &image, cancel);
-        let max_tokens = Local::max_tokens(request, &image);
-        self.local.converse(&mut session, max_tokens, request, prepared.start, (sink, cancel), answer)
+        let drafter = self.local.checkpoint.drafter().map(|drafter| match request.options.decode {
+            Decode::Spec { .. } => Drafter { block: self.model.draft_length(drafter.block), ..drafter },
+            Decode::Ar | Decode::Diffusion { .. } => drafter,
+        });
+        let bounds = (drafter, Local::max_tokens(request, &image));
+        self.local.converse(&mut session, bounds, request, prepared.start, (sink, cancel), answer)
     }
 }

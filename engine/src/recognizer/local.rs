@@ -8,7 +8,7 @@ use super::{Abilities, Answer, Request, Sink};
 use crate::assemble::cut_loop;
 use crate::cancel::Cancel;
 use crate::checkpoint::{Checkpoint, Unit};
-use crate::decode::{Limits, Round, Stop, Target, decode};
+use crate::decode::{Drafter, Limits, Round, Stop, Target, decode};
 use crate::model::ImageFeatures;
 use crate::model::image_processor::{ImageError, ImageProcessor, Patches};
 use crate::page::Status;
@@ -67,7 +67,7 @@ impl Local {
     pub(super) fn converse(
         &self,
         target: &mut dyn Target,
-        max_tokens: usize,
+        (drafter, max_tokens): (Option<Drafter>, usize),
         request: &Request,
         start: Instant,
         (sink, cancel): (&dyn Sink, &Cancel),
@@ -77,7 +77,7 @@ impl Local {
         let limits = Limits { max_tokens, end_tokens: &self.checkpoint.end_tokens, cancel };
         let mut live = Live::new(start, task, &self.checkpoint, sink);
         let options = &request.options;
-        let decoded = decode(target, options.decode, self.checkpoint.drafter(), options.sampling, &limits, &mut live);
+        let decoded = decode(target, options.decode, drafter, options.sampling, &limits, &mut live);
         answer.text = live.finish();
         let decoded = decoded.map_err(|e| e.to_string())?;
 
