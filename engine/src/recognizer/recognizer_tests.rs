@@ -44,15 +44,21 @@ impl Recognizer for Named {
 
 /// What a sink heard.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<(Vec<Step>, Option<Result<Answer, Fault>>)>>);
+struct Heard(Arc<Mutex<Words>>);
+
+#[derive(Clone, Default)]
+struct Words {
+    steps: Vec<Step>,
+    answer: Option<Result<Answer, Fault>>,
+}
 
 impl Sink for Heard {
     fn step(&self, step: Step) {
-        self.0.lock().unwrap().0.push(step);
+        self.0.lock().unwrap().steps.push(step);
     }
 
     fn answer(self: Box<Self>, answer: Result<Answer, Fault>) {
-        self.0.lock().unwrap().1 = Some(answer);
+        self.0.lock().unwrap().answer = Some(answer);
     }
 }
 
@@ -61,7 +67,7 @@ fn ask(recognizer: &dyn Recognizer) -> (Vec<Step>, Result<String, String>) {
     let request = Request { image: RgbImage::new(1, 1), prompt: Prompt::Task(Task::Text), is_line: false, options };
     let heard = Heard::default();
     recognizer.submit(Arc::new(request), Box::new(heard.clone()), Cancel::new());
-    let (steps, answer) = heard.0.lock().unwrap().clone();
+    let Words { steps, answer } = heard.0.lock().unwrap().clone();
     (steps, answer.unwrap().map(|answer| answer.text).map_err(|fault| fault.to_string()))
 }
 

@@ -79,8 +79,14 @@ struct Counting {
 
 #[derive(Default)]
 struct Waiting {
-    requests: Mutex<(Vec<(Arc<Request>, Box<dyn Sink>, Cancel)>, bool)>,
+    queue: Mutex<Queue>,
     changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    requests: Vec<(Arc<Request>, Box<dyn Sink>, Cancel)>,
+    closed: bool,
 }
 
 impl Counting {
@@ -92,16 +98,16 @@ impl Counting {
             let mut random = fastrand::Rng::with_seed(seed + thread);
             std::thread::spawn(move || {
                 loop {
-                    let mut requests = waiting.requests.lock().unwrap();
-                    while requests.0.is_empty() && !requests.1 {
-                        requests = waiting.changed.wait(requests).unwrap();
+                    let mut queue = waiting.queue.lock().unwrap();
+                    while queue.requests.is_empty() && !queue.closed {
+                        queue = waiting.changed.wait(queue).unwrap();
                     }
-                    if requests.0.is_empty() {
+                    if queue.requests.is_empty() {
                         return;
                     }
-                    let at = random.usize(..requests.0.len());
-                    let (request, sink, cancel) = requests.0.remove(at);
-                    drop(requests);
+                    let at = random.usize(..queue.requests.len());
+                    let (request, sink, cancel) = queue.requests.remove(at);
+                    drop(queue);
                     answered.fetch_add(1, Ordering::SeqCst);
                     answer(&request, sink, &cancel);
                 }
@@ -140,14 +146,14 @@ impl Recognizer for Counting {
     }
 
     fn submit(&self, request: Arc<Request>, sink: Box<dyn Sink>, cancel: Cancel) {
-        self.waiting.requests.lock().unwrap().0.push((request, sink, cancel));
+        self.waiting.queue.lock().unwrap().requests.push((request, sink, cancel));
         self.waiting.changed.notify_one();
     }
 }
 
 impl Drop for Counting {
     fn drop(&mut self) {
-        self.waiting.requests.lock().unwrap().1 = true;
+        self.waiting.queue.lock().unwrap().closed = true;
         self.waiting.changed.notify_all();
     }
 }
