@@ -110,12 +110,9 @@ pub enum EngineError {
     /// The system gave no thread.
     #[error("the engine could not start its threads: {0}")]
     Threads(String),
-    /// The inbox is full.
+    /// As many jobs are under way as there may be.
     #[error("too many documents are waiting; wait for some to finish")]
     Busy,
-    /// The engine thread has ended.
-    #[error("the engine has stopped; start the program again")]
-    Stopped,
     /// Prompts in other words than the tasks' are not understood.
     #[error("this checkpoint takes no prompts of one's own; only text, tables and formulas can be asked for")]
     NoFreePrompts,
@@ -308,7 +305,8 @@ pub(crate) fn thread_pool(threads: Option<usize>) -> Result<rayon::ThreadPool, E
         .map_err(|e| EngineError::Threads(e.to_string()))
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, EngineError> {
+/// Starts a thread of this name.
+pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, EngineError> {
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
     thread.map_err(|e| EngineError::Threads(e.to_string()))
 }

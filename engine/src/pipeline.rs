@@ -40,8 +40,7 @@ impl Pipeline {
     /// Prepares the pages of a document for a run, not too far ahead of what is read. `jobs` says how many jobs are under
     /// way.
     pub(crate) fn prepare(&self, job: &Job, run: &Run, jobs: impl Fn() -> usize) -> Outcome {
-        let opened = self.open(job);
-        let (mut document, orders) = match opened {
+        let (mut document, orders) = match self.open(job) {
             Ok(opened) => opened,
             Err(sentence) => return Outcome::Failed(sentence),
         };

@@ -39,8 +39,8 @@ impl CardRecognizer {
             move |task: Task| reader.read(task)
         };
         // These threads mostly wait for the card.
-        let lanes = Lanes::start("card", (0..card.sequences()).map(lane).collect());
-        Ok(Self { lanes: lanes.map_err(|e| EngineError::Threads(e.to_string()))?, abilities, card })
+        let lanes = Lanes::start("card", (0..card.sequences()).map(lane).collect())?;
+        Ok(Self { lanes, abilities, card })
     }
 }
 

@@ -8,7 +8,7 @@ use super::lanes::{Lanes, Task};
 use super::local::{Local, guarded, milliseconds};
 use super::{Abilities, Answer, Recognizer, Request, Sink, Step};
 use crate::cancel::Cancel;
-use crate::checkpoint::{Checkpoint, CheckpointError, Unit};
+use crate::checkpoint::{Checkpoint, Unit};
 use crate::decode::{Decode, Drafter};
 use crate::engine::{EngineError, thread_pool};
 use crate::model::Model;
@@ -37,8 +37,8 @@ impl CpuRecognizer {
         format: Format,
         pool: Arc<rayon::ThreadPool>,
     ) -> Result<Self, EngineError> {
-        let model: Result<Model, CheckpointError> = pool.install(|| Model::load(&checkpoint, kernel, format));
-        let reader = Arc::new(Reader { model: model?, local: Local::new(checkpoint) });
+        let model = pool.install(|| Model::load(&checkpoint, kernel, format))?;
+        let reader = Arc::new(Reader { model, local: Local::new(checkpoint) });
         // A line on a pool of its own single thread: no kernel waits for another thread's share, and picks up nothing
         // else in the meantime.
         let pools = match reader.local.checkpoint.traits.unit {
@@ -52,8 +52,8 @@ impl CpuRecognizer {
             let reader = Arc::clone(&reader);
             move |task: Task| pool.install(|| reader.read(task))
         };
-        let lanes = Lanes::start("reader", pools.into_iter().map(lane).collect());
-        Ok(Self { lanes: lanes.map_err(|e| EngineError::Threads(e.to_string()))?, abilities })
+        let lanes = Lanes::start("reader", pools.into_iter().map(lane).collect())?;
+        Ok(Self { lanes, abilities })
     }
 }
 

@@ -1,13 +1,13 @@
 //! Threads that answer requests from one queue, each one request at a time.
 
 use std::collections::VecDeque;
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::{Answer, Request, Sink};
 use crate::cancel::Cancel;
+use crate::engine::{EngineError, spawn};
 use crate::page::Status;
 
 /// A request on its way to a thread.
@@ -37,14 +37,14 @@ struct State {
 
 impl Lanes {
     /// Starts one thread for each of `lanes`, which does with each task what that says.
-    pub(super) fn start<L>(name: &str, lanes: Vec<L>) -> io::Result<Self>
+    pub(super) fn start<L>(name: &str, lanes: Vec<L>) -> Result<Self, EngineError>
     where
         L: Fn(Task) + Send + 'static,
     {
         let mut started = Self { queue: Arc::default(), threads: Vec::new() };
         for (n, lane) in lanes.into_iter().enumerate() {
             let queue = Arc::clone(&started.queue);
-            let thread = std::thread::Builder::new().name(format!("{name}-{n}")).spawn(move || {
+            let thread = spawn(&format!("{name}-{n}"), move || {
                 while let Some(task) = queue.next() {
                     // A fault of ours in one request must not take the others with it; its sink hears of it by its end.
                     let _ = catch_unwind(AssertUnwindSafe(|| lane(task)));
